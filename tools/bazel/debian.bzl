@@ -1,8 +1,8 @@
 """The libraries we take from Debian's -dev packages, one repository each.
 
 Their headers lie on the compiler's own search path and their libraries on the linker's, so a
-target is little more than a name for linker flags. Bazel therefore does not notice an upgrade of
-a package: run `bazel clean` after one.
+target is only a name for linker flags and needs no files. Bazel therefore does not notice an
+upgrade of a package: run `bazel clean` after one.
 """
 
 _LIBRARIES = [
@@ -20,5 +20,5 @@ def debian_repositories():
         native.new_local_repository(
             name = name,
             build_file = "//tools/bazel:debian/%s.BUILD" % name,
-            path = "/usr",
+            path = "tools/bazel/debian",
         )

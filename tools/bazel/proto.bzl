@@ -15,8 +15,7 @@ def heaptape_cc_proto(name, srcs, visibility = None):
         name = name + "_generated",
         srcs = srcs,
         outs = cc + hdrs,
-        cmd = "$(execpath @com_google_protobuf//:protoc) --cpp_out=$(GENDIR) $(SRCS)",
-        tools = ["@com_google_protobuf//:protoc"],
+        cmd = "/usr/bin/protoc --cpp_out=$(GENDIR) $(SRCS)",
         visibility = ["//visibility:private"],
     )
 

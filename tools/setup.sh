@@ -1,0 +1,53 @@
+#!/bin/bash
+# Installs what the build, the tests and the tools need on Debian 12. Harmless to repeat.
+set -euo pipefail
+
+packages=(
+  # The build: Bazel 4, which is Debian's, and a compiler.
+  bazel-bootstrap
+  binutils
+  g++
+  unzip
+
+  # Libraries.
+  libabsl-dev
+  libbenchmark-dev
+  libcli11-dev
+  libgmock-dev
+  libgtest-dev
+  libprotobuf-dev
+  libzstd-dev
+  nlohmann-json3-dev
+  protobuf-compiler
+
+  # Programs that tests and scripts run.
+  jq
+  python3
+  python3-protobuf
+  time
+  zstd
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  # A package that was removed is still known to dpkg, so its status is what counts.
+  status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [[ $status == installed ]] || missing+=("$package")
+done
+
+if ((${#missing[@]} == 0)); then
+  echo "setup: nothing to install"
+  exit 0
+fi
+
+if ((EUID != 0)); then
+  echo "setup: not root; run: sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+  exit 1
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+echo "setup: updating the package lists"
+apt-get update -qq
+echo "setup: installing ${missing[*]}"
+apt-get install -qq --no-install-recommends "${missing[@]}" >/dev/null
+echo "setup: done"

@@ -1,0 +1,197 @@
+// Instruction: what the plan compiler tells the engine to do, and the layout
+// of the mapping in which the two meet.
+//
+// Freestanding: the engine includes it beside an allocator under test. A plan
+// is a sequence of 64-bit words. The driver (mainland) writes them into a ring,
+// the engine (island) reads them. They share two memory files, which the engine
+// finds as the descriptors that its command line names, "heaptape-engine 3 4":
+//
+//   the first, one an engine:
+//   offset 0            SharedHeader    settings in, results out
+//   kOwnBlocksOffset    Slot[kOwnBlockCapacity]   address-ordered
+//   kSamplesOffset      Sample[kSampleCapacity]
+//   kRegionsOffset      Region[kRegionCapacity]   address-ordered
+//   kSlotsOffset        Slot[kSlotCapacity]       sparse; grows with live blocks
+//
+//   the second:         uint64_t[ring_words]      the plan, or a window of it
+//
+// The ring is a file of its own so that a plan that fits is compiled once and
+// read by any number of engines, one after another or side by side.
+//
+// The engine never sees a recorded address: blocks are slots, threads are lanes.
+
+#ifndef HEAPTAPE_REPLAYER_PLAN_INSTRUCTION_H_
+#define HEAPTAPE_REPLAYER_PLAN_INSTRUCTION_H_
+
+#include <stdint.h>
+
+namespace heaptape {
+
+// ---------------------------------------------------------------------------
+// Instruction words
+//
+//    63            32 31             5  4   3     0
+//   +----------------+----------------+----+-------+
+//   |      size      |      slot      |wide|  op   |
+//   +----------------+----------------+----+-------+
+//
+// If `wide` is set, `size` is in the next word instead (all 64 bits) and the
+// upper half of this one is 0. kMemalign keeps log2(alignment) in the upper half
+// and is always wide. Each op below says whether it stands for an event; the
+// engine counts those to name the event that caused a system call.
+
+enum class Op : uint8_t {
+  kEnd = 0,       // no event. Stop, measure, write the results.
+  kMalloc = 1,    // event. slot was empty.
+  kCalloc = 2,    // event. slot was empty.
+  kRealloc = 3,   // event. slot holds a block; it keeps the slot.
+  kFree = 4,      // event. slot becomes empty; size unused.
+  kMemalign = 5,  // event. slot was empty.
+  kLane = 6,      // no event. Later calls are made by lane `slot`; creates it.
+  kLaneEnd = 7,   // event. Lane `slot` ends; it is current and never used again.
+  kSample = 8,    // no event. Write sample number `slot`.
+  kHalve = 9,     // no event. Keep samples 0, 2, 4 ... as 0, 1, 2 ...
+  kSkip = 10,     // `size` events that ask nothing of the allocator.
+  kSlots = 11,    // no event. Slots below `size` may be used from here on.
+  kMallopt = 12,  // event, wide: low half of size is the parameter, high half the value.
+  kTrim = 13,     // event if slot is 0, none if it is 1 (asked for by the user). malloc_trim(size)
+  kDrop = 14,     // no event. kFree of a block whose free the recording lacks.
+};
+
+inline constexpr int kOps = 15;
+
+inline constexpr uint64_t kWideBit = 1 << 4;
+inline constexpr int kSlotShift = 5;
+inline constexpr int kSizeShift = 32;
+inline constexpr uint64_t kSlotMask = (uint64_t{1} << 27) - 1;
+inline constexpr uint64_t kMaxNarrowSize = (uint64_t{1} << 32) - 1;
+inline constexpr uint64_t kSlotCapacity = uint64_t{1} << 27;
+inline constexpr uint64_t kLaneCapacity = uint64_t{1} << 20;
+
+constexpr uint64_t Encode(Op op, uint64_t slot, uint64_t size) {
+  return static_cast<uint64_t>(op) | slot << kSlotShift | size << kSizeShift;
+}
+constexpr Op OpOf(uint64_t word) { return static_cast<Op>(word & 15); }
+constexpr bool IsWide(uint64_t word) { return (word & kWideBit) != 0; }
+constexpr uint64_t SlotOf(uint64_t word) { return word >> kSlotShift & kSlotMask; }
+constexpr uint64_t SizeOf(uint64_t word) { return word >> kSizeShift; }
+
+// ---------------------------------------------------------------------------
+// The shared mapping
+
+inline constexpr uint32_t kSharedVersion = 1;
+
+// One live block, or {0, 0}. Written by the engine alone.
+struct Slot {
+  uint64_t address;
+  uint64_t usable_bytes;
+};
+
+// A piece of address space that the allocator holds: what one brk or mmap gave
+// it, less what it has returned, split where protection differs. Ordered by lo.
+struct Region {
+  uint64_t lo;
+  uint64_t hi;
+  uint64_t birth_event;  // event whose call mapped it
+  uint32_t origin;       // number of the mmap that made it; 0 is the brk heap
+  uint32_t writable;     // 1 if the allocator may use it: readable and writable, and for a
+                         // glibc arena heap below the heap's own size
+};
+
+struct Sample {
+  uint64_t event;  // events done when it was taken
+  uint64_t usable_bytes;
+  uint64_t system_bytes;
+  uint64_t resident_bytes;  // when last measured: see resident_meter.h
+};
+
+struct SyscallCounts {
+  uint64_t brk, mmap, munmap, mremap, mprotect, madvise;
+};
+
+enum class Touch : uint32_t { kNone = 0, kPages = 1 };
+
+enum class EngineState : uint32_t {
+  kStarting = 0,
+  kRunning = 1,
+  kDone = 2,     // reached kEnd
+  kStopped = 3,  // told to stop; results describe the events done so far
+  kFailed = 4,   // see failure
+};
+
+struct SharedHeader {
+  // Written by the driver before the engine starts.
+  uint32_t version;
+  Touch touch;
+  uint64_t ring_words;  // capacity of the ring, a power of two
+  uint32_t token_mode;  // 1: real threads take turns; no FS-base switching
+  uint32_t reserved0;
+
+  // The ring. `committed` is advanced by the driver (release), matched by the
+  // engine's acquire; `consumed` the other way round. Both count words since
+  // the start and never wrap. Each side bumps and wakes the futex of the other.
+  alignas(64) uint64_t committed;
+  uint32_t committed_futex;
+  uint32_t stop;  // driver sets 1: end at the next instruction
+  alignas(64) uint64_t consumed;
+  uint32_t consumed_futex;
+  uint32_t reserved1;
+
+  // Written by the engine.
+  alignas(64) EngineState state;
+  uint32_t aslr_disabled;
+  uint32_t syscalls_seen;  // 1: by user dispatch; 0: the kernel lacks it, regions come from
+                           // /proc/self/maps at the end
+  uint32_t lanes_by_fs_base;
+  char failure[128];  // one line, when state is kFailed
+  char glibc_version[32];
+  char allocator[256];  // the object that serves the calls, as the loader found it
+  uint32_t allocator_is_glibc;
+  uint32_t reserved3;
+
+  uint64_t events_done;
+  uint64_t digest;
+  uint64_t live_blocks;
+  uint64_t usable_bytes, peak_usable_bytes, peak_usable_event;
+  uint64_t system_bytes, peak_system_bytes, peak_system_event;
+  uint64_t resident_bytes, peak_resident_bytes, peak_resident_event;
+  SyscallCounts syscalls;
+  uint64_t minor_faults;   // of the allocator and of touching, not the engine's own
+  uint64_t peak_mappings;  // mappings the allocator held at once, as the kernel counts
+  uint64_t failed_calls;   // allocations that returned null here, not in the recording
+  uint64_t replay_ns;      // in instructions: waits for the plan and samples excluded
+  uint64_t wait_ns;        // spent waiting for the plan
+  uint64_t sample_ns;      // spent taking samples
+  uint64_t lanes;          // made in all, the first included
+  uint32_t sample_count;
+  uint32_t region_count;
+
+  // glibc only, 0 elsewhere: mallinfo2 at the end, and what fixes its layout.
+  uint64_t mallinfo_arena, mallinfo_hblkhd, mallinfo_uordblks, mallinfo_fordblks;
+  // The same arena + hblkhd before the first instruction: 0, or the engine itself allocated.
+  uint64_t initial_heap_bytes;
+  uint64_t heap_start;  // where the brk heap begins (and began, if it is empty)
+
+  // Blocks inside the regions that the allocator keeps for itself and that the
+  // engine could identify (glibc: tcache structs of live lanes, arena heads),
+  // ordered by address: part of overhead, never of a hole.
+  uint32_t own_block_count;
+  uint32_t reserved2;
+};
+
+inline constexpr uint64_t kOwnBlocksOffset = 64 << 10;
+inline constexpr uint64_t kOwnBlockCapacity = 16 << 10;  // Slot each
+inline constexpr uint64_t kSampleCapacity = 2048;
+inline constexpr uint64_t kSamplesOffset = kOwnBlocksOffset + kOwnBlockCapacity * sizeof(Slot);
+inline constexpr uint64_t kRegionCapacity = 256 << 10;
+inline constexpr uint64_t kRegionsOffset = kSamplesOffset + kSampleCapacity * sizeof(Sample);
+inline constexpr uint64_t kSlotsOffset = kRegionsOffset + kRegionCapacity * sizeof(Region);
+inline constexpr uint64_t kSharedBytes = kSlotsOffset + kSlotCapacity * sizeof(Slot);
+
+static_assert(sizeof(Slot) == 16 && sizeof(Region) == 32 && sizeof(Sample) == 32);
+static_assert(sizeof(SharedHeader) <= kOwnBlocksOffset);
+static_assert(kSamplesOffset % 4096 == 0 && kRegionsOffset % 4096 == 0 && kSlotsOffset % 4096 == 0);
+
+}  // namespace heaptape
+
+#endif  // HEAPTAPE_REPLAYER_PLAN_INSTRUCTION_H_

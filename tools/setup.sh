@@ -11,6 +11,7 @@ packages=(
 
   # Libraries.
   libabsl-dev
+  libarchive-dev
   libbenchmark-dev
   libcli11-dev
   libgmock-dev

@@ -11,6 +11,7 @@ _LIBRARIES = [
     "com_google_benchmark",
     "com_google_googletest",
     "com_google_protobuf",
+    "libarchive",
     "nlohmann_json",
     "zstd",
 ]

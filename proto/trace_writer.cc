@@ -59,17 +59,19 @@ absl::Status TraceWriter::AddMemorySample(const MemorySample& sample) {
 }
 
 absl::Status TraceWriter::Flush(const std::vector<SegmentPosition>& drained) {
-  if (!events_.empty()) {
+  const uint64_t events = events_.size();
+  if (events > 0) {
     EventBatch* batch = record_.mutable_events();
     encoder_.Encode(events_, batch);
     batch->set_first_event(flushed_events_ + 1);
     batch->set_time_ns(time_ns_);
     batch->mutable_drained()->Assign(drained.begin(), drained.end());
     frames_.Add(record_);
-    flushed_events_ += events_.size();
     events_.clear();
   }
-  return Named(frames_.Flush(), path_);
+  const absl::Status status = frames_.Flush();
+  if (status.ok()) flushed_events_ += events;
+  return Named(status, path_);
 }
 
 absl::Status TraceWriter::Close(Footer footer) {

@@ -38,14 +38,19 @@ class TraceWriter {
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  // Adds one event. An error (no space left, say) is that of the batch it
-  // completed; the file stays readable up to the batch before.
+  // Adds one event; a full batch is written first. An error (no space left, say)
+  // is that of the full batch; the file stays readable up to the batch before.
   absl::Status Append(const Event& event) {
+    if (full()) {
+      if (absl::Status status = Flush(); !status.ok()) return status;
+    }
     events_.push_back(event);
-    return events_.size() < kMaxBatchEvents ? absl::OkStatus() : Flush();
+    return absl::OkStatus();
   }
+  bool full() const { return events_.size() >= kMaxBatchEvents; }
   absl::Status AddMemorySample(const MemorySample& sample);
-  // Writes what is buffered. `drained`: see EventBatch.
+  // Writes what is buffered; after an error it is gone, and events() is less.
+  // `drained`: see EventBatch.
   absl::Status Flush(const std::vector<SegmentPosition>& drained = {});
   // Flushes and writes the footer, whose number of events is filled in.
   absl::Status Close(Footer footer);

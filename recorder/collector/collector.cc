@@ -1,0 +1,96 @@
+#include "recorder/collector/collector.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace heaptape {
+namespace {
+
+constexpr uint64_t kScanNs = 10'000'000;
+constexpr uint64_t kSampleNs = 100'000'000;
+constexpr long kLongestNapUs = 4000;
+
+uint64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+Collector::Collector(std::string session, std::string pattern)
+    : session_(std::move(session)), pattern_(std::move(pattern)) {}
+
+void Collector::FindImages() {
+  for (const std::string& directory : ListImages(session_)) {
+    if (recordings_.count(directory) != 0 || failed_.count(directory) != 0) continue;
+    absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::Open(directory, pattern_);
+    if (recording.ok()) {
+      recordings_.emplace(directory, *std::move(recording));
+    } else if (!absl::IsNotFound(recording.status())) {
+      failed_.emplace(directory, recording.status().message());
+      RecordingSummary summary;
+      summary.problem = std::string(recording.status().message());
+      summaries_.push_back(std::move(summary));
+    }
+  }
+}
+
+void Collector::Step(int child) {
+  const uint64_t now = MonotonicNs();
+  const bool scan = now >= next_scan_ns_;
+  if (scan) {
+    next_scan_ns_ = now + kScanNs;
+    FindImages();
+  }
+  const bool sample = now >= next_sample_ns_;
+  if (sample) next_sample_ns_ = now + kSampleNs;
+
+  uint64_t words = 0;
+  std::vector<std::string> ended;
+  for (auto& [directory, recording] : recordings_) {
+    __atomic_fetch_add(&recording->image()->control()->heartbeat, 1, __ATOMIC_RELAXED);
+    const uint64_t taken = recording->Drain();
+    words += taken;
+    if (sample) recording->SampleMemory();
+    if (taken > 0 || !scan) continue;
+    // An exec ends an image too: the next one of the same process tells.
+    const std::string stem = directory.substr(0, directory.rfind('.') + 1);
+    const auto next = recordings_.upper_bound(directory);
+    const bool replaced = next != recordings_.end() && next->first.compare(0, stem.size(), stem) == 0;
+    if (replaced || (recording->image()->pid() != child && !recording->image()->ProcessExists())) {
+      ended.push_back(directory);
+    }
+  }
+  for (const std::string& directory : ended) FinishOne(directory, -1);
+
+  if (words > 0) {
+    nap_us_ = 0;
+  } else {
+    nap_us_ = std::min(kLongestNapUs, nap_us_ * 2 + 100);
+    usleep(static_cast<useconds_t>(nap_us_));
+  }
+}
+
+void Collector::FinishOne(const std::string& directory, int wait_status) {
+  const auto it = recordings_.find(directory);
+  it->second->Finish(wait_status);
+  summaries_.push_back(it->second->summary());
+  recordings_.erase(it);
+}
+
+void Collector::Finish(int pid, int wait_status) {
+  FindImages();
+  std::vector<std::string> ended;
+  for (const auto& [directory, recording] : recordings_) {
+    if (recording->image()->pid() == pid) ended.push_back(directory);
+  }
+  for (size_t i = 0; i < ended.size(); ++i) {
+    FinishOne(ended[i], i + 1 == ended.size() ? wait_status : -1);
+  }
+}
+
+}  // namespace heaptape

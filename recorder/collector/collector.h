@@ -1,0 +1,54 @@
+// Collector: drains every program image of a session into traces.
+//
+// Mainland. One thread at a time. While it is stepped, the programs see its
+// heartbeat, and wait for it rather than grow.
+
+#ifndef HEAPTAPE_RECORDER_COLLECTOR_COLLECTOR_H_
+#define HEAPTAPE_RECORDER_COLLECTOR_COLLECTOR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "recorder/collector/recording.h"
+
+namespace heaptape {
+
+class Collector {
+ public:
+  // Of the session in directory `session`; `pattern` as for TracePath.
+  Collector(std::string session, std::string pattern);
+
+  // One round over all images, and a nap when there was nothing to do. Images
+  // whose process has ended are finished, except that of `child`, which the
+  // caller waits for itself (0: there is none).
+  void Step(int child);
+
+  // `pid` has ended with `wait_status`: finishes its images.
+  void Finish(int pid, int wait_status);
+
+  // Images whose process still runs.
+  size_t running() const { return recordings_.size(); }
+  // Of the images that are finished, in the order of their ends.
+  const std::vector<RecordingSummary>& summaries() const { return summaries_; }
+
+ private:
+  void FindImages();
+  void FinishOne(const std::string& directory, int wait_status);
+
+  const std::string session_;
+  const std::string pattern_;
+  std::map<std::string, std::unique_ptr<Recording>> recordings_;  // by directory
+  std::map<std::string, std::string> failed_;                     // directories that no trace could be made for
+  std::vector<RecordingSummary> summaries_;
+  uint64_t next_scan_ns_ = 0;
+  uint64_t next_sample_ns_ = 0;
+  long nap_us_ = 0;
+};
+
+}  // namespace heaptape
+
+#endif  // HEAPTAPE_RECORDER_COLLECTOR_COLLECTOR_H_

@@ -1,0 +1,105 @@
+#include "recorder/collector/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace heaptape {
+namespace {
+
+// Maps the first `bytes` of a file, or null if it is not such a file.
+void* MapFile(const std::string& path, uint64_t bytes) {
+  const int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  struct stat info;
+  void* mapped = MAP_FAILED;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) >= bytes) {
+    mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  close(fd);
+  return mapped == MAP_FAILED ? nullptr : mapped;
+}
+
+}  // namespace
+
+uint64_t ProcessStartTime(int pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string stat = text.str();
+  const size_t end = stat.rfind(')');
+  if (end == std::string::npos) return 0;
+  const std::vector<std::string> fields = absl::StrSplit(stat.substr(std::min(end + 2, stat.size())), ' ');
+  uint64_t ticks = 0;
+  // fields[0] is field 3, the state; a zombie has ended for our purposes.
+  if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X") return 0;
+  return absl::SimpleAtoi(fields[19], &ticks) ? ticks : 0;
+}
+
+absl::StatusOr<std::unique_ptr<Image>> Image::Open(const std::string& directory) {
+  void* const mapped = MapFile(directory + "/control", wire::kControlBytes);
+  if (mapped == nullptr) return absl::NotFoundError(absl::StrCat(directory, ": no control file yet"));
+  auto* const control = static_cast<wire::Control*>(mapped);
+  if (__atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) != wire::kControlMagic) {
+    munmap(mapped, wire::kControlBytes);
+    return absl::NotFoundError(absl::StrCat(directory, ": is not set up yet"));
+  }
+  return absl::WrapUnique(new Image(directory, control));
+}
+
+Image::Image(std::string directory, wire::Control* control)
+    : directory_(std::move(directory)),
+      control_(control),
+      pid_(control->pid),
+      start_time_ticks_(control->start_time_ticks) {
+  Refresh();
+}
+
+Image::~Image() {
+  for (uint32_t i = 0; i < spools_.size(); ++i) {
+    if (spools_[i] != nullptr) munmap(spools_[i], wire::SpoolBytes(i));
+  }
+  munmap(control_, wire::kControlBytes);
+}
+
+void Image::Refresh() {
+  const uint32_t count = std::min(__atomic_load_n(&control_->spool_count, __ATOMIC_ACQUIRE), wire::kMaxSpools);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i < spools_.size() && spools_[i] != nullptr) continue;
+    if (i >= spools_.size()) spools_.push_back(nullptr);
+    spools_[i] = static_cast<wire::Spool*>(MapFile(absl::StrCat(directory_, "/spool.", i), wire::SpoolBytes(i)));
+  }
+}
+
+bool Image::ProcessExists() const { return pid_ > 0 && ProcessStartTime(pid_) == start_time_ticks_; }
+
+void Image::Remove() {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+std::vector<std::string> ListImages(const std::string& session) {
+  std::vector<std::string> images;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(session, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_directory(error) && !it->is_symlink(error)) images.push_back(it->path().string());
+  }
+  std::sort(images.begin(), images.end());
+  return images;
+}
+
+}  // namespace heaptape

@@ -1,0 +1,364 @@
+#include "recorder/collector/merger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "recorder/wire/call.h"
+
+namespace heaptape {
+namespace {
+
+using wire::Form;
+using wire::SegmentState;
+using wire::Tag;
+
+// How far behind a zero word to look for others. Nested signal handlers leave a
+// few words each.
+constexpr uint32_t kLookahead = 64;
+
+// Stands in the copied words for one that was still zero; never in a segment.
+constexpr uint64_t kHoleMarker = 0;
+
+uint64_t Load(const uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+
+bool IsPayload(uint64_t word) { return wire::TagOf(word) == Tag::kPayload; }
+bool NeedsPayload(uint64_t word) {
+  return wire::TagOf(word) == Tag::kLong && wire::HasPayload(wire::FormOf(word));
+}
+bool IsRun(uint64_t word) { return wire::TagOf(word) == Tag::kLong && wire::FormOf(word) == Form::kRun; }
+
+}  // namespace
+
+Merger::Merger(Image* image, Sink sink) : image_(image), sink_(std::move(sink)) {}
+
+void Merger::FindReaders() {
+  image_->Refresh();
+  for (uint32_t spool = static_cast<uint32_t>(readers_.size()); spool < image_->spool_count(); ++spool) {
+    readers_.emplace_back(wire::SpoolSegments(spool));
+    for (uint32_t index = 0; index < readers_[spool].size(); ++index) {
+      readers_[spool][index].spool = spool;
+      readers_[spool][index].index = index;
+    }
+  }
+}
+
+// Copies the words that have come since. Stops at the first zero word, unless
+// others stand behind it.
+void Merger::Look(Reader* reader, bool last) {
+  const wire::SegmentControl& control = image_->spool(reader->spool)->segments[reader->index];
+  const wire::Segment* const segment = image_->segment(reader->spool, reader->index);
+  const uint64_t* const words = reinterpret_cast<const uint64_t*>(segment);
+  const uint32_t state = __atomic_load_n(&control.state, __ATOMIC_ACQUIRE);
+  if (!reader->active) {
+    // A thread writes the header before the first word.
+    if (state == static_cast<uint32_t>(SegmentState::kFree) || Load(&words[wire::kFirstWord]) == 0) return;
+    reader->active = true;
+    reader->next = wire::kFirstWord;
+    reader->thread = segment->thread;
+    reader->system_tid = segment->system_tid;
+    reader->event_thread = kNoThread;
+    reader->order = segment->order;
+  }
+  if (!reader->full && (state == static_cast<uint32_t>(SegmentState::kFull) || last)) {
+    reader->full = true;
+    const uint32_t limit = __atomic_load_n(&control.limit, __ATOMIC_RELAXED);
+    reader->limit = state == static_cast<uint32_t>(SegmentState::kFull) ? std::min(limit, wire::kUsableWords)
+                                                                        : wire::kUsableWords;
+    if (state != static_cast<uint32_t>(SegmentState::kFull)) {
+      while (reader->limit > reader->next && Load(&words[reader->limit - 1]) == 0) --reader->limit;
+    }
+  }
+  const uint32_t end = reader->full ? reader->limit : wire::kUsableWords;
+  while (reader->next < end) {
+    const uint64_t word = Load(&words[reader->next]);
+    if (word != 0) {
+      if (NeedsPayload(word) && reader->next + 1 == end && !reader->full) break;
+      reader->words.push_back(word);
+      reader->at.push_back(reader->next++);
+      continue;
+    }
+    // The payload of a call that is just being written does not count as one
+    // behind the gap.
+    uint32_t behind = reader->next + 1;
+    const uint32_t horizon = reader->full ? end : std::min(end, reader->next + kLookahead);
+    while (behind < horizon && (Load(&words[behind]) == 0 || IsPayload(Load(&words[behind])))) ++behind;
+    if (behind >= horizon && !reader->full) break;
+    if (Load(&words[reader->next]) != 0) continue;  // it came between our two looks
+    for (; reader->next < std::min(behind, end); ++reader->next) {
+      if (Load(&words[reader->next]) != 0) continue;  // a payload, for when its call comes
+      reader->words.push_back(kHoleMarker);
+      reader->at.push_back(reader->next);
+    }
+  }
+}
+
+void Merger::Cut(Reader* reader, uint64_t newest, bool last, std::vector<Piece>* pieces) {
+  size_t begin = reader->parsed;
+  const auto finish_piece = [&] {
+    if (reader->parsed > begin) {
+      pieces->push_back({.run = reader->run, .order = reader->order, .reader = reader, .begin = begin,
+                         .end = reader->parsed});
+    }
+  };
+  while (reader->parsed < reader->words.size()) {
+    const uint64_t word = reader->words[reader->parsed];
+    if (IsRun(word)) {
+      finish_piece();
+      const uint64_t run = wire::LongAddress(word);
+      if (run > newest && !last) {
+        begin = reader->parsed;
+        break;
+      }
+      reader->run = run;
+      begin = ++reader->parsed;
+      continue;
+    }
+    if (reader->run == newest && reader->parsed >= reader->first_look && !last) break;
+    if (NeedsPayload(word) && reader->parsed + 1 == reader->words.size() && !reader->full) break;
+    if (word == kHoleMarker) {
+      reader->holes.push_back({reader->at[reader->parsed], reader->run});
+    }
+    ++reader->parsed;
+  }
+  finish_piece();
+}
+
+// Words that were overtaken and have come since.
+void Merger::CutHoles(Reader* reader, std::vector<Piece>* pieces) {
+  const uint64_t* const words =
+      reinterpret_cast<const uint64_t*>(image_->segment(reader->spool, reader->index));
+  auto& holes = reader->holes;
+  holes.erase(std::remove_if(holes.begin(), holes.end(),
+                             [&](const Hole& hole) {
+                               const uint64_t word = Load(&words[hole.index]);
+                               if (word == 0) return false;
+                               Piece piece = {.run = hole.run, .order = reader->order, .reader = reader, .begin = 0,
+                                              .end = 0};
+                               piece.late = true;
+                               piece.late_words[0] = word;
+                               if (NeedsPayload(word)) piece.late_words[1] = Load(&words[hole.index + 1]);
+                               if (!IsPayload(word)) pieces->push_back(piece);
+                               return true;
+                             }),
+              holes.end());
+}
+
+absl::Status Merger::Round(bool last, uint64_t* words) {
+  const uint64_t words_before = words_;
+  FindReaders();
+  const uint64_t newest = __atomic_load_n(&image_->control()->ticket, __ATOMIC_ACQUIRE) & wire::kTicketMask;
+  const auto for_each = [this](const std::function<void(Reader*)>& visit) {
+    for (uint32_t spool = 0; spool < readers_.size(); ++spool) {
+      if (image_->spool(spool) == nullptr) continue;
+      for (Reader& reader : readers_[spool]) visit(&reader);
+    }
+  };
+  pieces_.clear();
+  for_each([&](Reader* reader) {
+    Look(reader, last);
+    reader->first_look = reader->words.size();
+  });
+  for_each([&](Reader* reader) {
+    Look(reader, last);
+    if (!reader->active) return;
+    CutHoles(reader, &pieces_);
+    Cut(reader, newest, last, &pieces_);
+  });
+  std::stable_sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
+    return a.run != b.run ? a.run < b.run : a.order < b.order;
+  });
+  for (const Piece& piece : pieces_) {
+    if (absl::Status status = Emit(piece); !status.ok()) return status;
+  }
+  if (last) {
+    if (absl::Status status = EmitPendingRelease(); !status.ok()) return status;
+  }
+  finished_ = 0;
+  for_each([&](Reader* reader) {
+    if (reader->active && reader->emitted == reader->words.size()) {
+      // Keep the memory: the next words go there.
+      reader->words.clear();
+      reader->at.clear();
+      reader->parsed = reader->emitted = 0;
+    }
+    if (Finished(*reader)) ++finished_;
+  });
+  if (words != nullptr) *words = words_ - words_before;
+  return absl::OkStatus();
+}
+
+absl::Status Merger::Emit(const Piece& piece) {
+  if (piece.late) return EmitCall(piece.reader, piece.late_words[0], piece.late_words[1]);
+  Reader* const reader = piece.reader;
+  for (size_t i = piece.begin; i < piece.end; ++i) {
+    const uint64_t word = reader->words[i];
+    uint64_t payload = 0;
+    if (NeedsPayload(word)) {
+      if (i + 1 >= reader->words.size() || !IsPayload(reader->words[i + 1])) {
+        ++damaged_;
+        continue;
+      }
+      payload = reader->words[++i];
+    }
+    if (word != kHoleMarker) {
+      if (absl::Status status = EmitCall(reader, word, payload); !status.ok()) return status;
+    }
+    reader->emitted = i + 1;
+  }
+  reader->emitted = piece.end;
+  words_ += piece.end - piece.begin;
+  return absl::OkStatus();
+}
+
+absl::Status Merger::FindThread(Reader* reader) {
+  const auto [it, inserted] = threads_.try_emplace(reader->thread, next_thread_);
+  reader->event_thread = it->second;
+  if (!inserted) return absl::OkStatus();
+  Event start;
+  start.kind = EventKind::kThreadStart;
+  start.thread = next_thread_++;
+  start.size = reader->system_tid;
+  return EmitEvent(start);
+}
+
+absl::Status Merger::EmitPendingRelease() {
+  if (!have_release_) return absl::OkStatus();
+  have_release_ = false;
+  release_.kind = EventKind::kReallocBegin;
+  return sink_(release_);
+}
+
+absl::Status Merger::EmitEvent(const Event& event) {
+  if (absl::Status status = EmitPendingRelease(); !status.ok()) return status;
+  return sink_(event);
+}
+
+absl::Status Merger::EmitCall(Reader* reader, uint64_t word, uint64_t payload) {
+  Event event;
+  const Tag tag = wire::TagOf(word);
+  if (tag == Tag::kNone || tag == Tag::kPayload) {
+    ++damaged_;
+    return absl::OkStatus();
+  }
+  if (reader->event_thread == kNoThread) {
+    if (absl::Status status = FindThread(reader); !status.ok()) return status;
+  }
+  event.thread = reader->event_thread;
+  event.address = wire::ShortAddress(word);
+  event.size = wire::ShortSize(word);
+  bool release = tag == Tag::kRelease;
+  bool acquire = tag == Tag::kAcquire;
+  switch (tag) {
+    case Tag::kMalloc:
+      break;
+    case Tag::kFree:
+      event.kind = EventKind::kFree;
+      event.size = 0;
+      break;
+    case Tag::kCalloc:
+      event.kind = EventKind::kCalloc;
+      break;
+    case Tag::kLong: {
+      const Form form = wire::FormOf(word);
+      event.address = wire::LongAddress(word);
+      event.size = wire::PayloadValue(payload);
+      const auto aligned = [&](EventKind kind) {
+        event.kind = kind;
+        event.alignment_log2 = static_cast<uint8_t>(std::min<uint64_t>(wire::DetailOf(word), 63));
+      };
+      switch (form) {
+        case Form::kMalloc: break;
+        case Form::kCalloc: event.kind = EventKind::kCalloc; break;
+        case Form::kAcquire: acquire = true; break;
+        case Form::kMemalign: aligned(EventKind::kMemalign); break;
+        case Form::kAlignedAlloc: aligned(EventKind::kAlignedAlloc); break;
+        case Form::kPosixMemalign: aligned(EventKind::kPosixMemalign); break;
+        case Form::kValloc: aligned(EventKind::kValloc); break;
+        case Form::kPvalloc: aligned(EventKind::kPvalloc); break;
+        case Form::kFree: event.kind = EventKind::kFree; event.size = 0; break;
+        case Form::kRelease: release = true; break;
+        case Form::kMallopt:
+          event.kind = EventKind::kMallopt;
+          event.old_address = event.size;
+          event.size = wire::LongAddress(word);
+          event.address = wire::DetailOf(word);
+          break;
+        case Form::kMallocTrim:
+          event.kind = EventKind::kMallocTrim;
+          event.address = wire::DetailOf(word);
+          break;
+        case Form::kThreadEnd:
+          event.kind = EventKind::kThreadEnd;
+          event.address = event.size = 0;
+          break;
+        case Form::kRun:
+        case Form::kPad:
+          return absl::OkStatus();
+        default:
+          ++damaged_;
+          return absl::OkStatus();
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  if (release) {
+    if (absl::Status held = EmitPendingRelease(); !held.ok()) return held;
+    have_release_ = true;
+    release_ = Event();
+    release_.thread = event.thread;
+    release_.old_address = event.address;
+    return absl::OkStatus();
+  }
+  if (acquire) {
+    event.kind = EventKind::kReallocEnd;
+    if (have_release_ && release_.thread == event.thread) {
+      have_release_ = false;
+      event.kind = EventKind::kRealloc;
+      event.old_address = release_.old_address;
+    }
+  }
+  return EmitEvent(event);
+}
+
+bool Merger::Finished(const Reader& reader) const {
+  return reader.active && reader.full && reader.next >= reader.limit && reader.words.empty() && reader.holes.empty();
+}
+
+std::vector<SegmentPosition> Merger::Positions() const {
+  std::vector<SegmentPosition> positions;
+  for (const std::vector<Reader>& spool : readers_) {
+    for (const Reader& reader : spool) {
+      if (!reader.active) continue;
+      SegmentPosition position;
+      position.set_spool(reader.spool);
+      position.set_segment(reader.index);
+      position.set_generation(image_->spool(reader.spool)->segments[reader.index].generation);
+      position.set_words(reader.emitted < reader.at.size() ? reader.at[reader.emitted] : reader.next);
+      const auto thread = threads_.find(reader.thread);
+      if (thread != threads_.end()) position.set_thread(thread->second);
+      positions.push_back(std::move(position));
+    }
+  }
+  return positions;
+}
+
+void Merger::Recycle() {
+  if (finished_ == 0) return;
+  for (std::vector<Reader>& spool : readers_) {
+    for (Reader& reader : spool) {
+      if (!Finished(reader)) continue;
+      wire::Segment* const segment = image_->segment(reader.spool, reader.index);
+      std::fill(&segment->words[0], &segment->words[reader.limit - wire::kFirstWord], 0);
+      wire::SegmentControl& control = image_->spool(reader.spool)->segments[reader.index];
+      ++control.generation;
+      reader.active = reader.full = false;
+      reader.run = 0;
+      __atomic_store_n(&control.state, static_cast<uint32_t>(SegmentState::kFree), __ATOMIC_RELEASE);
+    }
+  }
+  finished_ = 0;
+}
+
+}  // namespace heaptape

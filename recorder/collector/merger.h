@@ -1,0 +1,127 @@
+// Merger: the calls in many segments become events in one order.
+//
+// Mainland. One thread at a time. See interposer/log.h for how calls are logged.
+//
+// A round is a consistent cut. It reads the number G of the newest run, then
+// looks twice at every segment, and takes
+//
+//   - of runs before G, all that the second look shows: nobody can have added
+//     to them on the strength of something that happened after G was read,
+//   - of run G, what the first look shows: what it may rest on was logged
+//     before, so the second look shows it,
+//   - of later runs nothing yet,
+//
+// sorted by run. A call that has been checked against its run but is not written
+// yet can turn up in a later round, behind calls of later runs. That is no
+// mistake: its allocation has not returned to the program, or its free has not
+// been forwarded, so nothing in between can have depended on it. For the same
+// reason a number whose run never appears (its thread was killed, or a signal
+// handler jumped away) is not waited for.
+
+#ifndef HEAPTAPE_RECORDER_COLLECTOR_MERGER_H_
+#define HEAPTAPE_RECORDER_COLLECTOR_MERGER_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "proto/event.h"
+#include "proto/trace.pb.h"
+#include "recorder/collector/image.h"
+
+namespace heaptape {
+
+class Merger {
+ public:
+  // Receives events in order. A status that is not OK ends the round with it.
+  using Sink = std::function<absl::Status(const Event&)>;
+
+  explicit Merger(Image* image, Sink sink);
+
+  // One round. `last` says that the program is gone: everything there is comes
+  // out. The number of words taken goes to *words, if not null.
+  absl::Status Round(bool last, uint64_t* words);
+
+  // How far each segment that is not recycled has been given to the sink.
+  std::vector<SegmentPosition> Positions() const;
+  // Gives finished segments back to the program. Only after all that the sink
+  // has received is safe in a file.
+  void Recycle();
+
+  // Segments that Recycle would give back.
+  uint32_t finished_segments() const { return finished_; }
+  uint64_t words() const { return words_; }
+  // Words that make no sense: the program wrote over them.
+  uint64_t damaged_words() const { return damaged_; }
+
+ private:
+  static constexpr uint32_t kNoThread = ~uint32_t{0};
+
+  // A word that was still zero when later ones were written.
+  struct Hole {
+    uint32_t index;
+    uint64_t run;
+  };
+
+  // What has been read of one segment.
+  struct Reader {
+    uint32_t spool, index;
+    bool active = false;
+    bool full = false;           // `limit` is final
+    uint32_t limit = 0;
+    uint32_t next = 0;           // first word not copied yet
+    uint32_t thread = 0;         // the recorder's number
+    uint32_t system_tid = 0;
+    uint32_t event_thread = kNoThread;  // as numbered in the events
+    uint64_t order = 0;
+    std::vector<uint64_t> words; // copied
+    std::vector<uint32_t> at;    // the index of each
+    size_t parsed = 0;           // how many of them have been put into pieces
+    size_t emitted = 0;          // how many of them the sink has
+    size_t first_look = 0;
+    uint64_t run = 0;            // in force at `parsed`
+    std::vector<Hole> holes;
+  };
+
+  // A stretch of one run in one segment.
+  struct Piece {
+    uint64_t run;
+    uint64_t order;
+    Reader* reader;
+    size_t begin, end;    // in reader->words
+    bool late = false;    // a former hole: word and payload are in `words`
+    uint64_t late_words[2] = {0, 0};
+  };
+
+  void FindReaders();
+  void Look(Reader* reader, bool last);
+  void Cut(Reader* reader, uint64_t newest, bool last, std::vector<Piece>* pieces);
+  void CutHoles(Reader* reader, std::vector<Piece>* pieces);
+  absl::Status Emit(const Piece& piece);
+  absl::Status EmitCall(Reader* reader, uint64_t word, uint64_t payload);
+  absl::Status EmitEvent(const Event& event);
+  absl::Status EmitPendingRelease();
+  absl::Status FindThread(Reader* reader);
+  bool Finished(const Reader& reader) const;
+
+  Image* const image_;
+  const Sink sink_;
+  std::vector<std::vector<Reader>> readers_;  // by spool and index
+  absl::flat_hash_map<uint32_t, uint32_t> threads_;  // recorder's number -> dense
+  uint32_t next_thread_ = 0;
+
+  // A realloc's release is held back by one call: if its acquire comes next, as
+  // it does unless threads compete, the two are one event.
+  bool have_release_ = false;
+  Event release_;
+  uint32_t finished_ = 0;
+  uint64_t words_ = 0;
+  uint64_t damaged_ = 0;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace heaptape
+
+#endif  // HEAPTAPE_RECORDER_COLLECTOR_MERGER_H_

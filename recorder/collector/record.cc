@@ -1,0 +1,121 @@
+#include "recorder/collector/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "recorder/collector/collector.h"
+
+namespace heaptape {
+namespace {
+
+volatile sig_atomic_t child_pid = 0;
+
+// A signal for the command that reached us alone.
+void Forward(int signal_number) {
+  if (child_pid > 0) kill(child_pid, signal_number);
+}
+
+// The session lies where the traces go: there is room for them, and whoever
+// finds one left behind finds the other.
+absl::StatusOr<std::string> MakeSession(const std::string& pattern, const wire::SessionConfig& config) {
+  std::error_code error;
+  const std::filesystem::path directory = std::filesystem::absolute(pattern, error).parent_path();
+  std::string name = (directory / "heaptape-session.XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) {
+    return absl::ErrnoToStatus(errno, absl::StrCat(directory.string(), ": cannot make a session directory"));
+  }
+  const int fd = open((name + "/config").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const bool written = fd >= 0 && write(fd, &config, sizeof config) == static_cast<ssize_t>(sizeof config);
+  const int saved = errno;
+  if (fd >= 0) close(fd);
+  if (!written) return absl::ErrnoToStatus(saved, absl::StrCat(name, ": cannot write"));
+  return name;
+}
+
+// Ours first, so that another preloaded allocator is behind us.
+void SetEnvironment(const std::string& session, const std::string& interposer) {
+  const char* const preload = getenv("LD_PRELOAD");
+  const std::string entries =
+      preload == nullptr || *preload == '\0' ? interposer : absl::StrCat(interposer, ":", preload);
+  setenv("LD_PRELOAD", entries.c_str(), 1);
+  setenv(wire::kSessionVariable, session.c_str(), 1);
+}
+
+// Starts the command; execvp's errno comes back through a pipe.
+absl::StatusOr<pid_t> Start(const RecordOptions& options, const std::string& session) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  const pid_t pid = fork();
+  if (pid < 0) return absl::ErrnoToStatus(errno, "fork");
+  if (pid == 0) {
+    SetEnvironment(session, options.interposer);
+    std::vector<char*> arguments;
+    for (const std::string& argument : options.command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    execvp(arguments[0], arguments.data());
+    const int error = errno;
+    [[maybe_unused]] const ssize_t n = write(ends[1], &error, sizeof error);
+    _exit(127);
+  }
+  close(ends[1]);
+  int error = 0;
+  const ssize_t n = read(ends[0], &error, sizeof error);
+  close(ends[0]);
+  if (n != static_cast<ssize_t>(sizeof error)) return pid;
+  waitpid(pid, nullptr, 0);
+  return absl::ErrnoToStatus(error, absl::StrCat(options.command[0], ": cannot be started"));
+}
+
+}  // namespace
+
+absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
+  absl::StatusOr<std::string> session = MakeSession(options.pattern, options.config);
+  if (!session.ok()) return session.status();
+  RecordResult result;
+  result.session = *session;
+  const auto remove_session = [&result] {
+    std::error_code ignored;
+    std::filesystem::remove_all(result.session, ignored);
+    result.session.clear();
+  };
+
+  const absl::StatusOr<pid_t> child = Start(options, *session);
+  if (!child.ok()) {
+    remove_session();
+    return child.status();
+  }
+  child_pid = *child;
+  // A terminal sends its signals to the command as well; what comes from kill(1)
+  // is handed on. A command that ignores them goes on, and so do we.
+  signal(SIGINT, SIG_IGN);
+  signal(SIGQUIT, SIG_IGN);
+  signal(SIGTERM, Forward);
+  signal(SIGHUP, Forward);
+
+  Collector collector(*session, options.pattern);
+  while (true) {
+    collector.Step(*child);
+    const pid_t ended = waitpid(*child, &result.wait_status, WNOHANG);
+    if (ended == *child) break;
+    if (ended < 0 && errno != EINTR) return absl::ErrnoToStatus(errno, "waitpid");
+  }
+  child_pid = 0;
+  collector.Finish(*child, result.wait_status);
+  // Children of it that have ended too; others are left to a later collector.
+  collector.Step(0);
+  collector.Step(0);
+  result.recordings = collector.summaries();
+  result.still_running = collector.running();
+  if (result.still_running == 0) remove_session();
+  return result;
+}
+
+}  // namespace heaptape

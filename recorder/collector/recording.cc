@@ -1,0 +1,182 @@
+#include "recorder/collector/recording.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "recorder/collector/identity.h"
+
+namespace heaptape {
+namespace {
+
+// What is in segments only is safe too, but nobody can look at it yet.
+constexpr uint64_t kFlushNs = 200'000'000;
+// Finished segments are given back together: about two full batches.
+constexpr uint32_t kFlushSegments = 16;
+
+uint64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+bool Exists(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0;
+}
+
+std::string EndText(int wait_status) {
+  if (wait_status == -1) return "ended";
+  if (WIFSIGNALED(wait_status)) return absl::StrCat("signal ", WTERMSIG(wait_status));
+  return absl::StrCat("exit ", WEXITSTATUS(wait_status));
+}
+
+}  // namespace
+
+std::string TracePath(const std::string& pattern, const std::string& program, int pid) {
+  const std::string number = absl::StrCat(pid);
+  const std::string path = absl::StrReplaceAll(pattern, {{"%%", "%"}, {"%e", program}, {"%p", number}});
+  if (!Exists(path)) return path;
+  const size_t dot = path.rfind(".heaptape");
+  const std::string stem = path.substr(0, dot);
+  const std::string ending = dot == std::string::npos ? "" : path.substr(dot);
+  std::string named = absl::StrCat(stem, ".", program, ".", pid, ending);
+  for (int n = 2; Exists(named); ++n) named = absl::StrCat(stem, ".", program, ".", pid, ".", n, ending);
+  return named;
+}
+
+absl::StatusOr<std::unique_ptr<Recording>> Recording::Open(const std::string& directory, const std::string& pattern) {
+  absl::StatusOr<std::unique_ptr<Image>> image = Image::Open(directory);
+  if (!image.ok()) return image.status();
+  const Header header = IdentityOf(image->get());
+  while (true) {
+    const std::string path = TracePath(pattern, header.program(), header.pid());
+    absl::StatusOr<std::unique_ptr<TraceWriter>> writer = TraceWriter::Create(path, header);
+    if (absl::IsAlreadyExists(writer.status())) continue;  // somebody was faster
+    if (!writer.ok()) return writer.status();
+    return absl::WrapUnique(new Recording(*std::move(image), *std::move(writer), header.program()));
+  }
+}
+
+Recording::Recording(std::unique_ptr<Image> image, std::unique_ptr<TraceWriter> writer, std::string program)
+    : image_(std::move(image)),
+      writer_(std::move(writer)),
+      program_(std::move(program)),
+      merger_(image_.get(), [this](const Event& event) { return Receive(event); }) {}
+
+absl::Status Recording::Receive(const Event& event) {
+  if (!status_.ok()) {
+    ++dropped_;
+    return absl::OkStatus();
+  }
+  if (writer_->full()) Note(Flush());
+  if (status_.ok()) return writer_->Append(event);
+  ++dropped_;
+  return absl::OkStatus();
+}
+
+absl::Status Recording::Flush() {
+  last_flush_ns_ = MonotonicNs();
+  writer_->set_time_ns(last_flush_ns_);
+  const uint64_t events = writer_->events();
+  const absl::Status status = writer_->Flush(merger_.Positions());
+  dropped_ += events - writer_->events();
+  return status;
+}
+
+void Recording::Note(const absl::Status& status) {
+  if (status_.ok()) status_ = status;
+}
+
+uint64_t Recording::Drain() {
+  uint64_t words = 0;
+  Note(merger_.Round(/*last=*/false, &words));
+  const uint32_t finished = merger_.finished_segments();
+  if (finished >= kFlushSegments || (finished > 0 && words == 0) || MonotonicNs() - last_flush_ns_ > kFlushNs) {
+    // Segments go back only when what was in them cannot be lost any more; or
+    // when it is lost already, for the program must not wait for nothing.
+    if (status_.ok()) Note(Flush());
+    merger_.Recycle();
+  }
+  return words;
+}
+
+void Recording::SampleMemory() {
+  if (!status_.ok()) return;
+  const std::string proc = absl::StrCat("/proc/", image_->pid());
+  const auto read = [](const std::string& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  };
+  const std::string statm = read(proc + "/statm");
+  const std::string stat = read(proc + "/stat");
+  const size_t end = stat.rfind(')');
+  if (statm.empty() || end == std::string::npos) return;
+  const std::vector<std::string> pages = absl::StrSplit(statm, ' ');
+  const std::vector<std::string> fields = absl::StrSplit(stat.substr(end + 1), ' ');
+  const auto number = [](const std::vector<std::string>& list, size_t i) {
+    uint64_t value = 0;
+    if (i < list.size()) (void)absl::SimpleAtoi(list[i], &value);
+    return value;
+  };
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  MemorySample sample;
+  sample.set_event(writer_->events());
+  sample.set_time_ns(MonotonicNs());
+  sample.set_resident_bytes(number(pages, 1) * page);
+  sample.set_anonymous_bytes((number(pages, 1) - number(pages, 2)) * page);
+  sample.set_minor_faults(number(fields, 8));
+  sample.set_major_faults(number(fields, 10));
+  Note(writer_->AddMemorySample(sample));
+}
+
+void Recording::Finish(int wait_status) {
+  Note(merger_.Round(/*last=*/true, nullptr));
+  const wire::Control& control = *image_->control();
+  Footer footer;
+  footer.set_lost_events(control.lost_calls + dropped_);
+  footer.set_words(merger_.words());
+  footer.set_end(EndText(wait_status));
+  footer.set_wait_status(wait_status);
+  // Also after an error: there may be room again, and the file then says itself
+  // what it lacks.
+  const absl::Status closed = writer_->Close(footer);
+  Note(closed);
+  if (closed.ok()) image_->Remove();
+}
+
+RecordingSummary Recording::summary() const {
+  RecordingSummary summary;
+  summary.trace = writer_->path();
+  summary.program = program_;
+  summary.pid = image_->pid();
+  summary.events = writer_->events();
+  summary.bytes = writer_->bytes_written();
+  const wire::Control& control = *image_->control();
+  summary.lost_calls = control.lost_calls + dropped_;
+  summary.waits = control.waits;
+  if (!status_.ok()) {
+    summary.problem = std::string(status_.message());
+  } else if (control.stop_reason == static_cast<uint32_t>(wire::StopReason::kNoSpace)) {
+    summary.problem = absl::StrCat("no space left for ", image_->directory());
+  } else if (control.stop_reason == static_cast<uint32_t>(wire::StopReason::kMaxSize)) {
+    summary.problem = "the size limit was reached while no collector ran";
+  }
+  return summary;
+}
+
+}  // namespace heaptape

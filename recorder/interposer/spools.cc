@@ -1,0 +1,150 @@
+#include "recorder/interposer/spools.h"
+
+#include <errno.h>
+
+#include "recorder/interposer/log.h"
+#include "recorder/raw/syscall.h"
+#include "recorder/raw/text.h"
+
+namespace heaptape {
+namespace {
+
+using wire::Segment;
+using wire::SegmentControl;
+using wire::SegmentState;
+using wire::Spool;
+
+constexpr uint64_t kCollectorTimeoutNs = 2'000'000'000;
+constexpr long kWaitUs = 200;
+
+const char* directory;
+wire::SessionConfig config;
+Spool* spools[wire::kMaxSpools];  // null: not there yet, or could not be made
+uint32_t next_spool;
+uint64_t spool_bytes;
+
+uint64_t last_heartbeat;
+uint64_t last_heartbeat_ns;
+
+// Whether the collector has done something lately.
+bool CollectorAlive(const wire::Control* control) {
+  const uint64_t now = raw::MonotonicNs();
+  const uint64_t heartbeat = __atomic_load_n(&control->heartbeat, __ATOMIC_RELAXED);
+  if (heartbeat != __atomic_load_n(&last_heartbeat, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&last_heartbeat, heartbeat, __ATOMIC_RELAXED);
+    __atomic_store_n(&last_heartbeat_ns, now, __ATOMIC_RELAXED);
+  }
+  return heartbeat != 0 && now - __atomic_load_n(&last_heartbeat_ns, __ATOMIC_RELAXED) < kCollectorTimeoutNs;
+}
+
+SegmentControl* ControlOf(const Segment* segment) { return &spools[segment->spool]->segments[segment->index]; }
+
+bool Change(SegmentControl* control, SegmentState from, SegmentState to) {
+  uint32_t expected = static_cast<uint32_t>(from);
+  return __atomic_compare_exchange_n(&control->state, &expected, static_cast<uint32_t>(to), false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED);
+}
+
+// A free segment, now taken. Tells whether any waits for the collector.
+Segment* TakeFree(wire::Control* control, bool* any_full) {
+  *any_full = false;
+  const uint32_t count = __atomic_load_n(&control->spool_count, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < count; ++i) {
+    Spool* const spool = __atomic_load_n(&spools[i], __ATOMIC_ACQUIRE);
+    if (spool == nullptr) continue;
+    for (uint32_t j = 0; j < wire::SpoolSegments(i); ++j) {
+      const uint32_t state = __atomic_load_n(&spool->segments[j].state, __ATOMIC_RELAXED);
+      if (state == static_cast<uint32_t>(SegmentState::kFull)) *any_full = true;
+      if (state != static_cast<uint32_t>(SegmentState::kFree)) continue;
+      if (Change(&spool->segments[j], SegmentState::kFree, SegmentState::kTaken)) {
+        return reinterpret_cast<Segment*>(spool) + 1 + j;
+      }
+    }
+  }
+  return nullptr;
+}
+
+void Stop(wire::Control* control, wire::StopReason reason) {
+  control->stop_reason = static_cast<uint32_t>(reason);
+  __atomic_store_n(&control->recording_state, static_cast<uint32_t>(wire::RecordingState::kStopped), __ATOMIC_RELEASE);
+  gate->control = nullptr;
+}
+
+}  // namespace
+
+void OpenSpools(const char* own_directory, const wire::SessionConfig& own_config) {
+  directory = own_directory;
+  config = own_config;
+}
+
+bool AddSpool(wire::Control* control) {
+  const uint32_t index = __atomic_fetch_add(&next_spool, 1, __ATOMIC_RELAXED);
+  if (index >= wire::kMaxSpools) return false;
+  const uint64_t bytes = wire::SpoolBytes(index);
+  raw::Text<512> path;
+  path.Add(directory).Add("/spool.").AddNumber(index);
+  const int fd = raw::Open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  const int allocated = raw::Allocate(fd, bytes);
+  // Reserved with room to align, since a segment is found from an address in it.
+  char* const reserved = allocated != 0 ? nullptr
+                                        : static_cast<char*>(raw::Map(nullptr, bytes + wire::kSegmentBytes, PROT_NONE,
+                                                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1));
+  char* mapped = nullptr;
+  if (reserved != nullptr) {
+    const uint64_t gap = -reinterpret_cast<uintptr_t>(reserved) % wire::kSegmentBytes;
+    mapped = static_cast<char*>(
+        raw::Map(reserved + gap, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd));
+    if (gap != 0) raw::Unmap(reserved, gap);
+    raw::Unmap(reserved + gap + bytes, wire::kSegmentBytes - gap);
+    if (mapped == nullptr) raw::Unmap(reserved + gap, bytes);
+  }
+  raw::Close(fd);
+  if (mapped == nullptr) {
+    raw::Unlink(path.c_str());
+    return false;
+  }
+  Segment* const segments = reinterpret_cast<Segment*>(mapped) + 1;
+  for (uint32_t i = 0; i < wire::SpoolSegments(index); ++i) {
+    segments[i].spool = index;
+    segments[i].index = i;
+  }
+  __atomic_fetch_add(&spool_bytes, bytes, __ATOMIC_RELAXED);
+  __atomic_store_n(&spools[index], reinterpret_cast<Spool*>(mapped), __ATOMIC_RELEASE);
+  uint32_t count = __atomic_load_n(&control->spool_count, __ATOMIC_RELAXED);
+  while (count < index + 1 && !__atomic_compare_exchange_n(&control->spool_count, &count, index + 1, false,
+                                                           __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  }
+  return true;
+}
+
+Segment* TakeSegment(wire::Control* control) {
+  bool waited = false;
+  while (gate->control != nullptr) {
+    bool any_full;
+    if (Segment* const segment = TakeFree(control, &any_full)) return segment;
+    const uint64_t bytes = __atomic_load_n(&spool_bytes, __ATOMIC_RELAXED);
+    const bool alive = CollectorAlive(control);
+    // Where no segment waits for the collector, every one has a thread, and
+    // waiting would be for nothing.
+    const uint64_t limit = alive && any_full ? config.buffer_bytes : config.max_bytes;
+    if (bytes < limit && AddSpool(control)) continue;
+    if (!alive) {
+      Stop(control, bytes < limit ? wire::StopReason::kNoSpace : wire::StopReason::kMaxSize);
+      return nullptr;
+    }
+    if (config.on_full == wire::OnFull::kDrop) return nullptr;
+    if (!waited) __atomic_fetch_add(&control->waits, 1, __ATOMIC_RELAXED);
+    waited = true;
+    raw::SleepMicroseconds(kWaitUs);
+  }
+  return nullptr;
+}
+
+void FillSegment(Segment* segment, uint32_t limit) {
+  SegmentControl* const control = ControlOf(segment);
+  control->limit = limit;
+  Change(control, SegmentState::kTaken, SegmentState::kFull);
+}
+
+}  // namespace heaptape

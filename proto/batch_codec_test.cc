@@ -111,6 +111,33 @@ TEST(BatchCodecTest, TemporariesNeedNoAddresses) {
   EXPECT_EQ(batch.calls_size(), 2000);
 }
 
+// FORMAT.md explains these words one by one.
+TEST(BatchCodecTest, TheExampleOfTheFormatPage) {
+  BatchEncoder encoder;
+  EventBatch batch;
+  encoder.Encode(
+      std::vector<Event>{
+          Make(EventKind::kThreadStart, 0, 7),
+          Make(EventKind::kMalloc, 0x1010, 100),
+          Make(EventKind::kMalloc, 0x1080, 100),
+          Make(EventKind::kThreadStart, 0, 8, 0, 1),
+          Make(EventKind::kFree, 0x1010, 0, 0, 1),
+          Make(EventKind::kMalloc, 0x1200, 24),
+          Make(EventKind::kMalloc, 0x1010, 100, 0, 1),
+          Make(EventKind::kFree, 0x1080, 0),
+          Make(EventKind::kCalloc, 0x1080, 100),
+          Make(EventKind::kRealloc, 0x1080, 104, 0x1080),
+          Make(EventKind::kRealloc, 0x1300, 300, 0x1080),
+          Make(EventKind::kMemalign, 0x1500, 40, 0, 0, 6),
+      },
+      &batch);
+  EXPECT_EQ(std::vector<uint64_t>(batch.calls().begin(), batch.calls().end()),
+            (std::vector<uint64_t>{94, 7, 802, 801, 15, 94, 8, 16, 7, 194, 15, 801, 7, 24, 1613, 835, 1, 4804, 1, 54, 40, 6}));
+  EXPECT_EQ(std::vector<int64_t>(batch.addresses().begin(), batch.addresses().end()),
+            (std::vector<int64_t>{257, 17, 33, 12}));
+  EXPECT_EQ(batch.address_shift(), 4u);
+}
+
 TEST(BatchCodecTest, KindOfANewerVersionSaysSo) {
   EventBatch batch;
   batch.set_event_count(1);

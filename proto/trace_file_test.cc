@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <random>
@@ -149,6 +150,48 @@ TEST_F(TraceFileTest, AFlippedByteCostsItsFrameAndIsReported) {
     EXPECT_TRUE(absl::StrContains(problems_, "events 2001 to 3000 are lost")) << problems_;
     EXPECT_TRUE(absl::StrContains(problems_, "at offset")) << problems_;
   }
+}
+
+// Thousands of files, each broken in some way: what is delivered is true, and
+// what is missing is told.
+TEST_F(TraceFileTest, RandomDamageIsSurvivedAndTold) {
+  Write(4);
+  const std::string bytes = Bytes();
+  std::mt19937_64 random(7);
+  const auto below = [&random](size_t n) { return static_cast<size_t>(random() % n); };
+  int refused = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string damaged = bytes;
+    for (size_t hits = 1 + below(3); hits > 0 && !damaged.empty(); --hits) {
+      const size_t at = below(damaged.size());
+      const size_t length = 1 + below(damaged.size() - at);
+      switch (below(7)) {
+        case 0: damaged[at] = static_cast<char>(random()); break;
+        case 1: damaged[at] = static_cast<char>(damaged[at] ^ (1 << below(8))); break;
+        case 2: damaged.resize(at); break;
+        case 3: damaged.erase(at, length); break;
+        case 4: damaged.insert(at, damaged.substr(below(damaged.size()), 1 + below(5000))); break;
+        case 5: damaged.replace(at, std::min<size_t>(length, 600), std::min<size_t>(length, 600), '\0'); break;
+        case 6: damaged.insert(at, "\x28\xB5\x2F\xFD"); break;
+      }
+    }
+    SetBytes(damaged);
+    Read();
+    if (!status_.ok()) {
+      ++refused;
+      ASSERT_FALSE(absl::StrContains(status_.message(), "\n")) << i;
+      continue;
+    }
+    ASSERT_NO_FATAL_FAILURE(ExpectTrue()) << i;
+    if (health_.complete) {
+      ASSERT_EQ(read_.size(), events_.size()) << i;
+    } else {
+      ASSERT_FALSE(problems_.empty()) << i;
+    }
+    ASSERT_GE(read_.size() + health_.lost_events, health_.last_event) << i;
+  }
+  // Most of the file is not its header.
+  EXPECT_LT(refused, 2000);
 }
 
 TEST_F(TraceFileTest, OtherFilesAreRefusedInOneLine) {

@@ -11,6 +11,12 @@
 #include "absl/strings/str_cat.h"
 
 namespace heaptape {
+namespace {
+
+// A century of a busy machine. Numbers stay far from where they would wrap.
+constexpr uint64_t kMaxEventNumber = uint64_t{1} << 60;
+
+}  // namespace
 
 TraceReader::TraceReader(int fd, const std::string& path, uint64_t file_bytes)
     : fd_(fd), path_(path), file_bytes_(file_bytes), frames_(fd, path) {}
@@ -77,6 +83,11 @@ absl::StatusOr<bool> TraceReader::Next(std::vector<Event>* events) {
           continue;
         }
         if (events->empty()) continue;
+        if (batch.first_event() > kMaxEventNumber) {
+          health_.problems.push_back(absl::StrCat(path_, ": frame before offset ", frames_.offset(),
+                                                  " claims to begin at event ", batch.first_event()));
+          continue;
+        }
         const uint64_t expected = health_.last_event + 1;
         if (batch.first_event() < expected) {
           health_.problems.push_back(absl::StrCat(path_, ": frame before offset ", frames_.offset(),

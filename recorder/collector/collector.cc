@@ -56,14 +56,7 @@ void Collector::Step(int child) {
     const uint64_t taken = recording->Drain();
     words += taken;
     if (sample) recording->SampleMemory();
-    if (taken > 0 || !scan) continue;
-    // An exec ends an image too: the next one of the same process tells.
-    const std::string stem = directory.substr(0, directory.rfind('.') + 1);
-    const auto next = recordings_.upper_bound(directory);
-    const bool replaced = next != recordings_.end() && next->first.compare(0, stem.size(), stem) == 0;
-    if (replaced || (recording->image()->pid() != child && !recording->image()->ProcessExists())) {
-      ended.push_back(directory);
-    }
+    if (taken == 0 && scan && Ended(directory, child)) ended.push_back(directory);
   }
   for (const std::string& directory : ended) FinishOne(directory, -1);
 
@@ -73,6 +66,15 @@ void Collector::Step(int child) {
     nap_us_ = std::min(kLongestNapUs, nap_us_ * 2 + 100);
     usleep(static_cast<useconds_t>(nap_us_));
   }
+}
+
+bool Collector::Ended(const std::string& directory, int child) const {
+  // An exec ends an image too: the next one of the same process tells.
+  const std::string stem = directory.substr(0, directory.rfind('.') + 1);
+  const auto next = recordings_.upper_bound(directory);
+  if (next != recordings_.end() && next->first.compare(0, stem.size(), stem) == 0) return true;
+  const Image& image = *recordings_.at(directory)->image();
+  return image.pid() != child && !image.ProcessExists();
 }
 
 void Collector::FinishOne(const std::string& directory, int wait_status) {
@@ -85,12 +87,13 @@ void Collector::FinishOne(const std::string& directory, int wait_status) {
 void Collector::Finish(int pid, int wait_status) {
   FindImages();
   std::vector<std::string> ended;
+  std::string last;
   for (const auto& [directory, recording] : recordings_) {
-    if (recording->image()->pid() == pid) ended.push_back(directory);
+    if (!Ended(directory, 0)) continue;
+    ended.push_back(directory);
+    if (recording->image()->pid() == pid) last = directory;
   }
-  for (size_t i = 0; i < ended.size(); ++i) {
-    FinishOne(ended[i], i + 1 == ended.size() ? wait_status : -1);
-  }
+  for (const std::string& directory : ended) FinishOne(directory, directory == last ? wait_status : -1);
 }
 
 }  // namespace heaptape

@@ -27,7 +27,8 @@ class Collector {
   // caller waits for itself (0: there is none).
   void Step(int child);
 
-  // `pid` has ended with `wait_status`: finishes its images.
+  // `pid` has ended with `wait_status`: finishes its images, and those of other
+  // processes that have ended.
   void Finish(int pid, int wait_status);
 
   // Images whose process still runs.
@@ -37,6 +38,8 @@ class Collector {
 
  private:
   void FindImages();
+  // Whether the process behind an image has ended or become another image.
+  bool Ended(const std::string& directory, int child) const;
   void FinishOne(const std::string& directory, int wait_status);
 
   const std::string session_;

@@ -145,8 +145,8 @@ void Merger::CutHoles(Reader* reader, std::vector<Piece>* pieces) {
 
 absl::Status Merger::Round(bool last, uint64_t* words) {
   const uint64_t words_before = words_;
-  FindReaders();
   const uint64_t newest = __atomic_load_n(&image_->control()->ticket, __ATOMIC_ACQUIRE) & wire::kTicketMask;
+  FindReaders();  // now, since a spool may be as new as the run
   const auto for_each = [this](const std::function<void(Reader*)>& visit) {
     for (uint32_t spool = 0; spool < readers_.size(); ++spool) {
       if (image_->spool(spool) == nullptr) continue;

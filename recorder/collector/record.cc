@@ -109,11 +109,8 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   }
   child_pid = 0;
   collector.Finish(*child, result.wait_status);
-  // Children of it that have ended too; others are left to a later collector.
-  collector.Step(0);
-  collector.Step(0);
   result.recordings = collector.summaries();
-  result.still_running = collector.running();
+  result.still_running = collector.running();  // left to a later collector
   if (result.still_running == 0) remove_session();
   return result;
 }

@@ -40,6 +40,10 @@ void BeginRun(wire::Control* control) {
 }
 
 uint64_t* ClaimSlow(wire::Control* control, uint64_t* claimed, uint64_t words) {
+  // What follows can take long, and handlers that come meanwhile must not push
+  // the cursor any further. One that came already has set it anew.
+  uint64_t* pushed = claimed + words;
+  __atomic_compare_exchange_n(&thread_log.cursor, &pushed, nullptr, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   if (IndexOf(claimed) >= wire::kFirstWord) {
     Segment* const full = SegmentOf(claimed);
     uint64_t* const end = reinterpret_cast<uint64_t*>(full) + wire::kUsableWords;

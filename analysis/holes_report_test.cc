@@ -1,0 +1,91 @@
+// The two renderings of a HolesReport.
+
+#include "analysis/holes_json.h"
+#include "analysis/holes_text.h"
+#include "gtest/gtest.h"
+
+namespace heaptape {
+namespace {
+
+HolesReport Example() {
+  HolesReport report;
+  report.at_event = 12345;
+  report.digest = "00ff";
+  report.live_blocks = 1001;
+  report.requested_bytes = 10'000'000;
+  report.usable_bytes = 10'400'000;
+  report.overhead_bytes = 600'000;
+  report.system_bytes = 20'000'000;
+  report.hole_count = 3;
+  report.hole_bytes = 9'000'000;
+  report.largest_hole_bytes = 6'000'000;
+  report.trimmable_bytes = 8'900'000;
+  report.top_bytes = 6'000'000;
+  report.histogram = {{1 << 20, (1 << 21) - 1, 2, 3'000'000}, {1 << 22, (1 << 23) - 1, 1, 6'000'000}};
+  const HeapBlock block = {.requested_bytes = 100, .event = 17, .thread = 2, .kind = EventKind::kCalloc};
+  report.largest = {
+      {.origin = 0, .offset = 4096, .bytes = 6'000'000, .trimmable_bytes = 5'990'000,
+       .before = {Neighbour::Kind::kBlock, block}, .pinned_by = {}},
+      {.origin = 3, .offset = 16, .bytes = 2'000'000, .trimmable_bytes = 1'990'000,
+       .before = {Neighbour::Kind::kAllocator, {}}, .pinned_by = {Neighbour::Kind::kBlock, block}},
+  };
+  return report;
+}
+
+TEST(HolesReportTest, Text) {
+  EXPECT_EQ(HolesText(Example()),
+            "heap after event 12,345\n"
+            "         bytes    MB      %\n"
+            "    10,400,000  10.4   52.0  usable by 1,001 live blocks, which asked for 10,000,000\n"
+            "       600,000   0.6    3.0  overhead: headers, gaps too small for a block\n"
+            "     9,000,000   9.0   45.0  in 3 holes\n"
+            "  = 20,000,000  20.0  100.0  system\n"
+            "\n"
+            "of the holes\n"
+            "      bytes   MB     %\n"
+            "  3,000,000  3.0  33.3  pinned: a live block or one of the allocator's own lies behind\n"
+            "  6,000,000  6.0  66.7  not pinned: at the end of a region\n"
+            "  8,900,000  8.9  98.9  trimmable: whole pages in holes of either sort\n"
+            "\n"
+            "holes by size, bytes\n"
+            "       from         to  count      bytes      %\n"
+            "  1,048,576  2,097,151      2  3,000,000   33.3\n"
+            "  4,194,304  8,388,607      1  6,000,000   66.7\n"
+            "                     =      3  9,000,000  100.0\n"
+            "\n"
+            "largest holes; blocks by event, thread, call\n"
+            "        bytes  trimmable  region      offset  behind               pinned by\n"
+            "    6,000,000  5,990,000  brk          4,096  17 t2 calloc(100)    nothing: end of region\n"
+            "    2,000,000  1,990,000  mmap 3          16  the allocator's own  17 t2 calloc(100)\n"
+            "    1,000,000    920,000  [1 others]\n"
+            "  = 9,000,000  8,900,000\n"
+            "\n"
+            "digest 00ff\n");
+}
+
+TEST(HolesReportTest, TextOfAHeapWithoutHoles) {
+  EXPECT_EQ(HolesText(HolesReport()),
+            "heap after event 0\n"
+            "  bytes   MB    %\n"
+            "      0  0.0  0.0  usable by 0 live blocks, which asked for 0\n"
+            "      0  0.0  0.0  overhead: headers, gaps too small for a block\n"
+            "      0  0.0  0.0  in 0 holes\n"
+            "    = 0  0.0  0.0  system\n");
+}
+
+TEST(HolesReportTest, Json) {
+  const nlohmann::ordered_json json = HolesJson(Example());
+  EXPECT_EQ(json["at_event"], 12345);
+  EXPECT_EQ(json["digest"], "00ff");
+  EXPECT_EQ(json["histogram"][1].dump(), R"({"min_bytes":4194304,"max_bytes":8388607,"count":1,"bytes":6000000})");
+  EXPECT_EQ(json["holes"][0].dump(),
+            R"({"region":"brk","offset":4096,"bytes":6000000,"trimmable_bytes":5990000,)"
+            R"("before":{"event":17,"call":"calloc","requested_bytes":100,"thread":2},"pinned_by":null})");
+  EXPECT_EQ(json["holes"][1]["before"]["event"], nullptr);
+  EXPECT_EQ(json["holes"][1]["pinned_by"]["thread"], 2);
+  EXPECT_EQ(json["system_bytes"], json["usable_bytes"].get<int>() + json["overhead_bytes"].get<int>() +
+                                      json["hole_bytes"].get<int>());
+}
+
+}  // namespace
+}  // namespace heaptape

@@ -170,7 +170,8 @@ struct SharedHeader {
   uint64_t mallinfo_arena, mallinfo_hblkhd, mallinfo_uordblks, mallinfo_fordblks;
   // The same arena + hblkhd before the first instruction: 0, or the engine itself allocated.
   uint64_t initial_heap_bytes;
-  uint64_t heap_start;  // where the brk heap begins (and began, if it is empty)
+  uint64_t own_allocations;  // blocks the engine's own arena handed out during the plan
+  uint64_t heap_start;       // where the brk heap begins (and began, if it is empty)
 
   // Blocks inside the regions that the allocator keeps for itself and that the
   // engine could identify (glibc: tcache structs of live lanes, arena heads),

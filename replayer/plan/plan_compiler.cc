@@ -19,6 +19,14 @@ constexpr uint64_t kSlotStep = 4096;
 
 bool PlanCompiler::Add(uint64_t first_event, absl::Span<const Event> events,
                        std::vector<uint64_t>* words) {
+  const size_t words_before = words->size();
+  const bool wants_more = AddAll(first_event, events, words);
+  totals_.words += words->size() - words_before;
+  return wants_more;
+}
+
+bool PlanCompiler::AddAll(uint64_t first_event, absl::Span<const Event> events,
+                          std::vector<uint64_t>* words) {
   words_ = words;
   const uint64_t last_wanted = options_.until_event == 0 ? ~uint64_t{0} : options_.until_event;
   if (first_event > totals_.events + 1) {
@@ -50,6 +58,7 @@ bool PlanCompiler::Add(uint64_t first_event, absl::Span<const Event> events,
 }
 
 void PlanCompiler::Finish(std::vector<uint64_t>* words) {
+  const size_t words_before = words->size();
   words_ = words;
   if (options_.trim_at_end) {
     FlushSkips();
@@ -57,6 +66,7 @@ void PlanCompiler::Finish(std::vector<uint64_t>* words) {
   }
   TakeSample();
   Put(Encode(Op::kEnd, 0, 0));
+  totals_.words += words->size() - words_before;
 }
 
 void PlanCompiler::AddOne(const Event& event) {

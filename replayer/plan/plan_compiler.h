@@ -103,6 +103,7 @@ class PlanCompiler {
 
   enum class LaneState : uint8_t { kUnused, kRunning, kEnded };
 
+  bool AddAll(uint64_t first_event, absl::Span<const Event> events, std::vector<uint64_t>* words);
   void AddOne(const Event& event);
   void Allocate(const Event& event, Op op, uint64_t size);
   void Free(const Event& event);

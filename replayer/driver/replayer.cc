@@ -1,0 +1,241 @@
+#include "replayer/driver/replayer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/numeric/bits.h"
+#include "absl/strings/str_cat.h"
+#include "replayer/driver/engine_environment.h"
+#include "replayer/driver/engine_process.h"
+#include "replayer/driver/plan_writer.h"
+#include "replayer/driver/replay_comparison.h"
+#include "replayer/driver/result_reader.h"
+#include "replayer/driver/shared_memory.h"
+#include "replayer/driver/tunables.h"
+
+namespace heaptape {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Of a plan that is not kept: enough that neither side waits for the other.
+constexpr uint64_t kWindowBytes = 64 << 20;
+
+constexpr std::chrono::milliseconds kProgressInterval(100);
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+absl::Status TooLarge() {
+  return absl::ResourceExhaustedError(absl::StrCat("the trace has more than ", kSlotCapacity,
+                                                   " live blocks or ", kLaneCapacity, " threads"));
+}
+
+}  // namespace
+
+// A plan that is kept.
+struct Replayer::Plan {
+  SharedMemory words;
+  PlanOutcome outcome;
+};
+
+// One replay: an engine, what it shares with us, and what it is fed.
+class Replayer::Session {
+ public:
+  Session(const ReplaySettings& settings, const ReplayProgress& progress)
+      : settings_(settings), progress_(progress), started_(Clock::now()), reported_(started_) {}
+
+  absl::Status Start(const Header& header, const SharedMemory& ring) {
+    const absl::StatusOr<Tunables> tunables = Tunables::Load(settings_.glibc_directory);
+    if (!tunables.ok()) return tunables.status();
+    absl::StatusOr<EngineEnvironment> environment =
+        ComposeEnvironment(header, settings_, *tunables);
+    if (!environment.ok()) return environment.status();
+    environment_ = *std::move(environment);
+    const absl::StatusOr<std::string> engine = FindEngine();
+    if (!engine.ok()) return engine.status();
+
+    absl::StatusOr<SharedMemory> shared = SharedMemory::Create("heaptape shared", kSharedBytes);
+    if (!shared.ok()) return shared.status();
+    shared_.emplace(*std::move(shared));
+    SharedHeader& to_engine = *header_of_shared();
+    to_engine.version = kSharedVersion;
+    to_engine.touch = settings_.touch;
+    to_engine.token_mode = settings_.token_mode;
+    to_engine.ring_words = ring.bytes() / sizeof(uint64_t);
+
+    absl::StatusOr<std::unique_ptr<EngineProcess>> process = EngineProcess::Start(
+        *engine, settings_.glibc_directory, environment_.variables, shared_->fd(), ring.fd());
+    if (!process.ok()) return process.status();
+    process_ = *std::move(process);
+    return absl::OkStatus();
+  }
+
+  // Compiles `source` into the ring. True if the whole plan went in; false if
+  // the replay has ended before it.
+  absl::StatusOr<bool> Feed(EventSource* source, PlanCompiler* compiler, SharedMemory* ring) {
+    PlanWriter writer(header_of_shared(), reinterpret_cast<uint64_t*>(ring->data()),
+                      [&] { return GoOn(source->fraction_read()); });
+    std::vector<Event> events;
+    std::vector<uint64_t> words;
+    for (;;) {
+      const absl::StatusOr<bool> more = source->Next(&events);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+      words.clear();
+      const bool wants_more = compiler->Add(source->first_event(), events, &words);
+      if (compiler->totals().too_large) return TooLarge();
+      if (!writer.Write(words) || !GoOn(source->fraction_read())) return false;
+      if (!wants_more) break;
+    }
+    words.clear();
+    compiler->Finish(&words);
+    return writer.Write(words);
+  }
+
+  // Lets the engine read a plan that is already in the ring.
+  void Offer(uint64_t words) {
+    __atomic_store_n(&header_of_shared()->committed, words, __ATOMIC_RELEASE);
+  }
+
+  // Waits for the end. `outcome` is null if the plan did not go in whole.
+  absl::StatusOr<ReplayResult> Finish(const Header& header, const PlanOutcome* outcome) {
+    SharedHeader* shared = header_of_shared();
+    for (;;) {
+      const uint32_t seen = __atomic_load_n(&shared->consumed_futex, __ATOMIC_ACQUIRE);
+      const uint64_t committed = __atomic_load_n(&shared->committed, __ATOMIC_ACQUIRE);
+      const uint64_t consumed = __atomic_load_n(&shared->consumed, __ATOMIC_ACQUIRE);
+      if (!GoOn(committed == 0 ? 0 : static_cast<double>(consumed) / committed)) break;
+      AwaitEngine(shared, seen);
+    }
+    const absl::Status ended = process_->Wait();
+    if (!ended.ok()) return ended;
+    if (StateOf(*shared) == EngineState::kFailed) {
+      const size_t length = strnlen(shared->failure, sizeof(shared->failure));
+      return absl::InternalError(
+          absl::StrCat("replay failed: ", absl::string_view(shared->failure, length)));
+    }
+    ReplayResult result = ReadResult(shared_->data(), outcome);
+    result.header = header;
+    result.settings.tunables = environment_.tunables;
+    result.settings.arena_limit = environment_.arena_limit;
+    result.settings.environment = environment_.variables;
+    result.settings.allocator = settings_.allocator;
+    result.settings.notes.insert(result.settings.notes.end(), environment_.notes.begin(),
+                                 environment_.notes.end());
+    result.replay_seconds = SecondsSince(started_);
+    return result;
+  }
+
+ private:
+  SharedHeader* header_of_shared() { return reinterpret_cast<SharedHeader*>(shared_->data()); }
+
+  // Reports progress. False once the engine is done, one way or another.
+  bool GoOn(double fraction) {
+    const EngineState state = StateOf(*header_of_shared());
+    if (state != EngineState::kStarting && state != EngineState::kRunning) return false;
+    const Clock::time_point now = Clock::now();
+    if (now - reported_ < kProgressInterval) return true;
+    reported_ = now;
+    if (process_->HasExited()) return false;
+    if (progress_ != nullptr && !progress_(fraction)) {
+      __atomic_store_n(&header_of_shared()->stop, 1, __ATOMIC_RELAXED);
+    }
+    return true;
+  }
+
+  const ReplaySettings& settings_;
+  const ReplayProgress& progress_;
+  const Clock::time_point started_;
+  Clock::time_point reported_;
+  EngineEnvironment environment_;
+  std::optional<SharedMemory> shared_;
+  std::unique_ptr<EngineProcess> process_;
+};
+
+absl::StatusOr<std::unique_ptr<Replayer>> Replayer::Create(EventSourceFactory events,
+                                                           const PlanOptions& options,
+                                                           uint64_t plan_budget_bytes) {
+  absl::StatusOr<std::unique_ptr<EventSource>> source = events();
+  if (!source.ok()) return source.status();
+  return std::unique_ptr<Replayer>(new Replayer(
+      std::move(events), options, absl::bit_ceil(std::max<uint64_t>(plan_budget_bytes, 4096)),
+      (*source)->header()));
+}
+
+Replayer::Replayer(EventSourceFactory events, const PlanOptions& options,
+                   uint64_t plan_budget_bytes, Header header)
+    : events_(std::move(events)),
+      options_(options),
+      plan_budget_bytes_(plan_budget_bytes),
+      header_(std::move(header)) {}
+
+Replayer::~Replayer() = default;
+
+absl::StatusOr<ReplayResult> Replayer::Run(const ReplaySettings& settings,
+                                           const ReplayProgress& progress) {
+  absl::StatusOr<ReplayResult> result = RunOnce(settings, progress);
+  if (!settings.check || !result.ok() || result->stopped) return result;
+  const absl::StatusOr<ReplayResult> again = RunOnce(settings, progress);
+  if (!again.ok()) return again.status();
+  if (again->stopped) return result;
+  const absl::Status same = CompareReplays(*result, *again);
+  if (!same.ok()) return same;
+  return result;
+}
+
+absl::StatusOr<ReplayResult> Replayer::RunOnce(const ReplaySettings& settings,
+                                               const ReplayProgress& progress) {
+  Session session(settings, progress);
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (plan_ != nullptr) {
+    lock.unlock();
+    const absl::Status started = session.Start(header_, plan_->words);
+    if (!started.ok()) return started;
+    session.Offer(plan_->outcome.totals.words);
+    return session.Finish(header_, &plan_->outcome);
+  }
+  const bool keep = !plan_is_too_large_;
+  if (!keep) lock.unlock();
+
+  absl::StatusOr<SharedMemory> ring =
+      SharedMemory::Create("heaptape plan", keep ? plan_budget_bytes_ : kWindowBytes);
+  if (!ring.ok()) return ring.status();
+  absl::StatusOr<std::unique_ptr<EventSource>> source = events_();
+  if (!source.ok()) return source.status();
+  const absl::Status started = session.Start(header_, *ring);
+  if (!started.ok()) return started;
+  PlanCompiler compiler(options_);
+  const absl::StatusOr<bool> whole = session.Feed(source->get(), &compiler, &*ring);
+  if (!whole.ok()) return whole.status();
+  if (!*whole) return session.Finish(header_, nullptr);
+
+  PlanOutcome outcome = {compiler.totals(), compiler.blocks(), compiler.samples().requested_bytes(),
+                         (*source)->health()};
+  if (keep && outcome.totals.words * sizeof(uint64_t) <= ring->bytes()) {
+    plan_.reset(new Plan{*std::move(ring), std::move(outcome)});
+    lock.unlock();
+    return session.Finish(header_, &plan_->outcome);
+  }
+  if (keep) {
+    plan_is_too_large_ = true;
+    lock.unlock();
+  }
+  return session.Finish(header_, &outcome);
+}
+
+absl::StatusOr<ReplayResult> Replay(const std::string& path, const PlanOptions& options,
+                                    const ReplaySettings& settings,
+                                    const ReplayProgress& progress) {
+  absl::StatusOr<std::unique_ptr<Replayer>> replayer = Replayer::Create(TraceFile(path), options);
+  if (!replayer.ok()) return replayer.status();
+  return (*replayer)->Run(settings, progress);
+}
+
+}  // namespace heaptape

@@ -1,0 +1,76 @@
+// Lanes: one thread for each thread that was recorded.
+//
+// Island. An allocator keeps its thread caches and its choice of arena in
+// thread-local storage, so a call must be made with the storage of its thread.
+// A lane is a real thread that lends its storage: it parks on a futex, and the
+// one running thread points its own FS base at the lane's while it makes the
+// lane's calls. Only the end of a thread must happen in the thread itself.
+//
+// In token mode, for machines without FSGSBASE and to prove that the trick
+// changes nothing, the running thread really is the lane's: each parks until it
+// is its turn (conductor.h).
+//
+// Stacks come from the engine's own pages and are used again, so lanes leave no
+// trace among the allocator's mappings. Lane 0 is the process's first thread.
+
+#ifndef HEAPTAPE_REPLAYER_ENGINE_LANES_H_
+#define HEAPTAPE_REPLAYER_ENGINE_LANES_H_
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "replayer/plan/instruction.h"
+
+namespace heaptape {
+
+struct Lane {
+  uint64_t fs_base;  // 0: not made yet, or ended
+  pthread_t thread;
+  uint32_t turn;     // futex: 1 when the lane's thread is to go on
+  uint32_t started;  // futex: 1 when it is there
+  uint32_t stack;    // number of its stack
+  bool ended;
+};
+
+class Lanes {
+ public:
+  // Makes the caller lane 0. Each other lane runs `body` with its number and
+  // then ends. Null, or what went wrong.
+  const char* Init(void (*body)(uint32_t lane));
+
+  // True if the processor and the kernel let a program set its FS base.
+  static bool CanSetFsBase();
+
+  Lane& operator[](uint32_t lane) { return lanes_[lane]; }
+
+  // Makes `lane` if it is not there. REQUIRES: the caller's own FS base. Null,
+  // or why there is no such lane.
+  const char* Make(uint32_t lane);
+  // Blocks until the thread of `lane`, told to return, is gone.
+  void Join(uint32_t lane);
+
+  // A lane's thread waits here for its turn; another gives it.
+  void AwaitTurn(uint32_t lane);
+  void GiveTurn(uint32_t lane);
+
+  uint64_t made() const { return made_; }
+  uint32_t numbers() const { return numbers_; }  // one more than the highest made
+
+ private:
+  static void* ThreadMain(void* lanes);
+
+  Lane* lanes_;
+  char* stacks_;
+  uint32_t* free_stacks_;
+  uint32_t free_stack_count_, stacks_made_;
+  uint64_t made_;
+  uint32_t numbers_;
+  uint32_t starting_;  // the lane that Make waits for
+  void (*body_)(uint32_t lane);
+};
+
+inline void SetFsBase(uint64_t fs_base) { asm volatile("wrfsbase %0" : : "r"(fs_base) : "memory"); }
+
+}  // namespace heaptape
+
+#endif  // HEAPTAPE_REPLAYER_ENGINE_LANES_H_

@@ -115,12 +115,27 @@ void Merger::Cut(Reader* reader, uint64_t newest, bool last, std::vector<Piece>*
     }
     if (reader->run == newest && reader->parsed >= reader->first_look && !last) break;
     if (NeedsPayload(word) && reader->parsed + 1 == reader->words.size() && !reader->full) break;
-    if (word == kHoleMarker) {
-      reader->holes.push_back({reader->at[reader->parsed], reader->run});
-    }
     ++reader->parsed;
   }
   finish_piece();
+}
+
+// The newest run goes on while we look, perhaps from one segment to the next, of
+// which the first look may have seen more than of the one before. What stands
+// behind an unfinished segment waits for the next round.
+void Merger::HoldBack(uint64_t newest, std::vector<Reader*>* of_newest) {
+  std::sort(of_newest->begin(), of_newest->end(), [](Reader* a, Reader* b) { return a->order < b->order; });
+  bool whole = true;
+  for (Reader* reader : *of_newest) {
+    if (!whole) {
+      for (Piece& piece : pieces_) {
+        if (piece.reader != reader || piece.run != newest || piece.late) continue;
+        reader->parsed = piece.begin;
+        piece.end = piece.begin;
+      }
+    }
+    whole = whole && reader->full && reader->next >= reader->limit && reader->parsed == reader->words.size();
+  }
 }
 
 // Words that were overtaken and have come since.
@@ -158,12 +173,15 @@ absl::Status Merger::Round(bool last, uint64_t* words) {
     Look(reader, last);
     reader->first_look = reader->words.size();
   });
+  std::vector<Reader*> of_newest;
   for_each([&](Reader* reader) {
     Look(reader, last);
     if (!reader->active) return;
     CutHoles(reader, &pieces_);
     Cut(reader, newest, last, &pieces_);
+    if (reader->run == newest) of_newest.push_back(reader);
   });
+  if (!last) HoldBack(newest, &of_newest);
   std::stable_sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
     return a.run != b.run ? a.run < b.run : a.order < b.order;
   });
@@ -200,8 +218,10 @@ absl::Status Merger::Emit(const Piece& piece) {
       }
       payload = reader->words[++i];
     }
-    if (word != kHoleMarker) {
-      if (absl::Status status = EmitCall(reader, word, payload); !status.ok()) return status;
+    if (word == kHoleMarker) {
+      reader->holes.push_back({reader->at[i], piece.run});
+    } else if (absl::Status status = EmitCall(reader, word, payload); !status.ok()) {
+      return status;
     }
     reader->emitted = i + 1;
   }

@@ -7,8 +7,8 @@
 //
 //   - of runs before G, all that the second look shows: nobody can have added
 //     to them on the strength of something that happened after G was read,
-//   - of run G, what the first look shows: what it may rest on was logged
-//     before, so the second look shows it,
+//   - of run G, what the first look shows without a gap: what it may rest on was
+//     logged before, so the second look shows it,
 //   - of later runs nothing yet,
 //
 // sorted by run. A call that has been checked against its run but is not written
@@ -98,6 +98,7 @@ class Merger {
   void FindReaders();
   void Look(Reader* reader, bool last);
   void Cut(Reader* reader, uint64_t newest, bool last, std::vector<Piece>* pieces);
+  void HoldBack(uint64_t newest, std::vector<Reader*>* of_newest);
   void CutHoles(Reader* reader, std::vector<Piece>* pieces);
   absl::Status Emit(const Piece& piece);
   absl::Status EmitCall(Reader* reader, uint64_t word, uint64_t payload);

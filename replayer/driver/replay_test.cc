@@ -175,7 +175,7 @@ TEST(Replay, GivesTheHeapOfTheProgramItself) {
 TEST(Replay, MalloptIsReplayed) {
   ToyProgram program;
   program.Mallopt(-3 /* M_MMAP_THRESHOLD */, 4096);
-  for (int i = 0; i < 126; ++i) program.Malloc(1000);  // the first of the heap
+  for (int i = 0; i < 133; ++i) program.Malloc(1000);  // the first of the heap
   for (int i = 0; i < 10; ++i) program.Malloc(6000);
   EXPECT_EQ(Replayed(program).mallinfo_hblkhd, 10u * 8192);
   EXPECT_EQ(Replayed(program, {}, {.ignore_mallopt = true}).mallinfo_hblkhd, 0u);

@@ -117,7 +117,8 @@ const char* SetUp(Engine* engine, int ring_fd) {
   SharedHeader* shared = engine->shared;
   if (shared->version != kSharedVersion) return "driver and engine are of different versions";
   SetSignals();
-  shared->aslr_disabled = (RawSyscall(SYS_personality, 0xffffffff) & ADDR_NO_RANDOMIZE) != 0;
+  const long personality = RawSyscall(SYS_personality, 0xffffffff);  // asks only
+  shared->aslr_disabled = personality >= 0 && (personality & ADDR_NO_RANDOMIZE) != 0;
   strncpy(shared->glibc_version, gnu_get_libc_version(), sizeof(shared->glibc_version) - 1);
   if (const char* wrong = engine->allocator.Resolve()) return wrong;
   memcpy(shared->allocator, engine->allocator.path, sizeof(shared->allocator) - 1);

@@ -90,7 +90,12 @@ void SystemCallLog::After(long number, const long arguments[6], long result) {
 }
 
 void SystemCallLog::AddEarlier(uint64_t lo, uint64_t hi) {
-  table_->Add({lo, hi, 0, ++origins_, RegionTable::kWritable});
+  // glibc aligns its arena heaps, and hardly anything else is so aligned.
+  constexpr uint64_t kHeapAlignment = 64 << 20;
+  const bool heap = glibc_heaps_ && lo % kHeapAlignment == 0;
+  const uint32_t flags = heap ? uint32_t{RegionTable::kReserved} : 0;
+  table_->Add({lo, hi, 0, ++origins_, RegionTable::kWritable | flags});
+  if (heap) NoteShrunk(lo, hi);
   ++changes_;
 }
 

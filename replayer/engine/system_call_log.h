@@ -35,7 +35,7 @@ class SystemCallLog {
   void Before(long number, const long arguments[6]);
   void After(long number, const long arguments[6], long result);
 
-  // A mapping that was there before the log began.
+  // A mapping whose system calls nobody saw.
   void AddEarlier(uint64_t lo, uint64_t hi);
 
   // System bytes now; takes note if they are a new peak.

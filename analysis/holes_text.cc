@@ -76,13 +76,14 @@ std::string HolesText(const HolesReport& report) {
   std::string text = absl::StrCat("heap after event ", Grouped(report.at_event), "\n", HeapTotalsText(report));
   if (report.hole_count > 0) {
     TextTable table("rrrl");
-    const auto add = [&](uint64_t bytes, const char* what) {
-      table.Add({Grouped(bytes), Megabytes(bytes), Percent(bytes, report.hole_bytes), what});
+    const auto add = [&](const char* prefix, uint64_t bytes, const char* what) {
+      table.Add({absl::StrCat(prefix, Grouped(bytes)), Megabytes(bytes), Percent(bytes, report.hole_bytes), what});
     };
     table.Add({"bytes", "MB", "%", ""});
-    add(report.hole_bytes - report.top_bytes, "pinned: a live block or one of the allocator's own lies behind");
-    add(report.top_bytes, "not pinned: at the end of a region");
-    add(report.trimmable_bytes, "trimmable: whole pages in holes of either sort");
+    add("", report.hole_bytes - report.top_bytes, "pinned: a live block or one of the allocator's own lies behind");
+    add("", report.top_bytes, "not pinned: at the end of a region");
+    add("= ", report.hole_bytes, "holes");
+    add("", report.trimmable_bytes, "of these trimmable: whole pages that malloc_trim(0) could return");
     text += "\nof the holes\n" + table.Render();
     text += HistogramText(report);
     if (!report.largest.empty()) text += LargestText(report);

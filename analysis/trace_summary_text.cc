@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
+#include "analysis/json_text.h"
 #include "analysis/message_json.h"
 #include "analysis/text_table.h"
 #include "nlohmann/json.hpp"
@@ -134,8 +135,7 @@ std::string TraceSummaryJson(const TraceSummary& summary) {
       {"header", MessageJson(summary.header)},
       {"footer", MessageJson(summary.footer)},
   };
-  // A path need not be UTF-8.
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return JsonText(json);
 }
 
 }  // namespace heaptape

@@ -19,6 +19,21 @@ namespace {
 
 constexpr char kUsagePayload[] = "heaptape/usage";
 constexpr size_t kOptionColumn = 32;
+constexpr size_t kHelpWidth = 100;
+
+// `text` with its spaces made line ends where a line would be longer than `width`.
+std::string Wrapped(std::string text, size_t width) {
+  size_t line = 0;
+  size_t space = std::string::npos;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ' ') space = i;
+    if (text[i] == '\n') line = i + 1;
+    if (i - line < width || space == std::string::npos || space < line) continue;
+    text[space] = '\n';
+    line = space + 1;
+  }
+  return text;
+}
 
 // CLI11's help with options as they are typed, --format=text|json, and their
 // defaults behind the description.
@@ -40,7 +55,7 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option_desc(const CLI::Option* option) const override {
     std::string text = option->get_description();
     if (!option->get_default_str().empty()) absl::StrAppend(&text, " (default ", option->get_default_str(), ")");
-    return text;
+    return Wrapped(text, kHelpWidth - kOptionColumn);
   }
 };
 

@@ -2,13 +2,17 @@
 
 #include "tools/cat_command.h"
 #include "tools/command_set.h"
+#include "tools/holes_command.h"
 #include "tools/import_command.h"
 #include "tools/info_command.h"
 #include "tools/record_command.h"
+#include "tools/replay_command.h"
 
 int main(int argc, char** argv) {
   heaptape::CommandSet commands;
   heaptape::AddRecordCommand(commands);
+  heaptape::AddReplayCommand(commands);
+  heaptape::AddHolesCommand(commands);
   heaptape::AddInfoCommand(commands);
   heaptape::AddCatCommand(commands);
   heaptape::AddImportCommand(commands);

@@ -97,8 +97,7 @@ void AddImportCommand(CommandSet& commands) {
   CLI::App& app = commands.Add("import", "Makes a trace of what another recorder has written.",
                                [options] { return Import(*options); });
   AddChoice(app, "--from", &options->from, {"android"},
-            "What IN is. android: allocation traces of malloc_debug and\n"
-            "memory_replay, as text, gzipped, or zipped")
+            "What IN is. android: allocation traces of malloc_debug and memory_replay, as text, gzipped, or zipped")
       ->required();
   app.add_option("IN", options->in, "The file to import")->required();
   app.add_option("-o,--output", options->out, "The trace to write; never overwritten")->type_name("OUT")->required();

@@ -1,0 +1,134 @@
+#include "analysis/replay_text.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "analysis/holes_text.h"
+#include "analysis/replay_heap.h"
+#include "analysis/text_table.h"
+#include "analysis/trace_summary_text.h"
+
+namespace heaptape {
+namespace {
+
+// Each of these also stops glibc from moving its mmap threshold by itself.
+constexpr const char* kFreezing[] = {"glibc.malloc.mmap_threshold", "glibc.malloc.trim_threshold",
+                                     "glibc.malloc.top_pad", "glibc.malloc.mmap_max"};
+
+bool FreezesThreshold(const SettingsInForce& settings) {
+  return settings.is_glibc && std::any_of(std::begin(kFreezing), std::end(kFreezing), [&settings](const char* name) {
+           return settings.tunables.count(name) > 0;
+         });
+}
+
+void AddHealth(const ReplayResult& result, TextTable* table) {
+  const TraceHealth& health = result.health;
+  const bool read_to_end = health.complete || !health.problems.empty();
+  if (read_to_end) table->Add({"health", HealthText(health)});
+  for (const std::string& problem : health.problems) table->Add({"", Printable(problem)});
+  const PlanTotals& plan = result.plan;
+  const auto count = [table](uint64_t number, const char* what) {
+    if (number > 0) table->Add({"", absl::StrCat(Grouped(number), what)});
+  };
+  count(plan.orphan_frees, " frees or reallocs of blocks that the trace did not show allocated");
+  count(plan.contradictions, " allocations at addresses that were live");
+  count(result.failed_calls, " allocations failed here that had not failed in the recording");
+}
+
+void AddSettings(const ReplayResult& result, TextTable* table) {
+  const SettingsInForce& settings = result.settings;
+  table->Add({"allocator", absl::StrCat(Printable(settings.allocator),
+                                        settings.is_glibc ? absl::StrCat(" ", Printable(settings.glibc_version))
+                                                          : absl::StrCat(", ", Printable(settings.allocator_path)))});
+  const char* label = "settings";
+  const auto setting = [&](const std::string& text) {
+    table->Add({label, text});
+    label = "";
+  };
+  for (const auto& [name, value] : settings.tunables) setting(Printable(absl::StrCat(name, "=", value)));
+  if (settings.arena_limit > 0) {
+    setting(absl::StrCat("arenas limited to ", settings.arena_limit, ", as on the recorded machine"));
+  }
+  setting(settings.touch == Touch::kPages ? "one byte of each page of a block is written to"
+                                          : "blocks are not written to: resident bytes are less than the program's");
+  if (!settings.aslr_disabled) setting("addresses are randomised here: only distances are comparable");
+  label = "note";
+  if (FreezesThreshold(settings)) {
+    setting("setting mmap_threshold, trim_threshold, top_pad or mmap_max, whatever the value, also stops");
+    setting("glibc from raising its mmap threshold when mmapped blocks are freed");
+  }
+  for (const std::string& note : settings.notes) {
+    label = "note";
+    setting(Printable(note));
+  }
+}
+
+std::string PeaksText(const ReplayResult& result) {
+  TextTable table("lrrrrr");
+  table.Add({"", "peak bytes", "MB", "at event", "end bytes", "MB"});
+  const auto row = [&table](const char* what, const Peak& peak, uint64_t end) {
+    table.Add({what, Grouped(peak.bytes), Megabytes(peak.bytes), Grouped(peak.event), Grouped(end), Megabytes(end)});
+  };
+  row("requested", result.peak_requested, result.requested_bytes);
+  row("usable", result.peak_usable, result.usable_bytes);
+  if (result.settings.syscalls_seen) {
+    row("system", result.peak_system, result.system_bytes);
+  } else {
+    table.Add({"system", "not seen", "", "", Grouped(result.system_bytes), Megabytes(result.system_bytes)});
+  }
+  row("resident", result.peak_resident, result.resident_bytes);
+  return table.Render();
+}
+
+std::string CostText(const ReplayResult& result) {
+  TextTable table("rl");
+  if (result.settings.syscalls_seen) {
+    const SyscallCounts& calls = result.syscalls;
+    const auto row = [&table](uint64_t count, const char* what) { table.Add({Grouped(count), what}); };
+    row(calls.brk, "brk");
+    row(calls.mmap, "mmap");
+    row(calls.munmap, "munmap");
+    row(calls.mremap, "mremap");
+    row(calls.mprotect, "mprotect");
+    row(calls.madvise, "madvise");
+    table.Add({absl::StrCat("= ", Grouped(calls.brk + calls.mmap + calls.munmap + calls.mremap + calls.mprotect +
+                                          calls.madvise)),
+               "system calls for memory"});
+    row(result.peak_mappings, "mappings at most");
+  }
+  table.Add({Grouped(result.minor_faults), "minor faults"});
+  table.Add({absl::StrFormat("%.3f", result.allocator_seconds), "seconds in the allocator"});
+  table.Add({absl::StrFormat("%.3f", result.replay_seconds), "seconds in all"});
+  return table.Render();
+}
+
+}  // namespace
+
+std::string ReplayHeadText(const std::string& trace, const ReplayResult& result) {
+  TextTable table("ll");
+  std::string what = Printable(trace);
+  if (!result.header.program().empty()) absl::StrAppend(&what, " (", Printable(result.header.program()), ")");
+  table.Add({"trace", absl::StrCat(what, ": ", Grouped(result.events_done), " events, ", Grouped(result.plan.threads),
+                                   " threads", result.stopped ? "; stopped early" : "")});
+  AddHealth(result, &table);
+  AddSettings(result, &table);
+  table.Add({"digest", DigestText(result)});
+  return table.Render(0);
+}
+
+std::string ReplayText(const std::string& trace, const ReplayResult& result, const HolesReport& holes, bool checked) {
+  std::string text = ReplayHeadText(trace, result);
+  if (checked) text += "check      a second replay agrees in every address and figure\n";
+  absl::StrAppend(&text, "\nbytes of memory\n", PeaksText(result));
+  absl::StrAppend(&text, "\nsystem bytes after event ", Grouped(holes.at_event), "\n", HeapTotalsText(holes));
+  if (holes.hole_count > 0) {
+    absl::StrAppend(&text, "  largest hole ", Grouped(holes.largest_hole_bytes), " bytes; trimmable ",
+                    Grouped(holes.trimmable_bytes), " bytes (`heaptape holes` tells more)\n");
+  }
+  absl::StrAppend(&text, "\ncost\n", CostText(result));
+  return text;
+}
+
+}  // namespace heaptape

@@ -1,0 +1,158 @@
+#include "tools/replay_options.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "replayer/driver/replayer.h"
+#include "replayer/driver/tunables.h"
+#include "tools/byte_size.h"
+
+namespace heaptape {
+namespace {
+
+struct TunableOption {
+  const char* option;
+  const char* tunable;
+  const char* type;
+  const char* description;
+};
+
+constexpr TunableOption kTunableOptions[] = {
+    {"--mmap-threshold", "glibc.malloc.mmap_threshold", "BYTES", "Blocks from this size on get a mapping of their own"},
+    {"--trim-threshold", "glibc.malloc.trim_threshold", "BYTES", "Free memory at a heap's end that is given back"},
+    {"--top-pad", "glibc.malloc.top_pad", "BYTES", "What a heap that grows takes more than it needs"},
+    {"--mmap-max", "glibc.malloc.mmap_max", "N", "Most blocks with a mapping of their own"},
+    {"--arena-max", "glibc.malloc.arena_max", "N", "Most arenas"},
+    {"--arena-test", "glibc.malloc.arena_test", "N", "Arenas that are made before their number is limited"},
+    {"--tcache-count", "glibc.malloc.tcache_count", "N", "Freed blocks of one size that a thread keeps"},
+    {"--tcache-max", "glibc.malloc.tcache_max", "BYTES", "Greatest block that a thread keeps"},
+    {"--mxfast", "glibc.malloc.mxfast", "BYTES", "Greatest block that is kept without merging"},
+    {"--perturb", "glibc.malloc.perturb", "N", "Fill blocks with this byte"},
+    {"--hugetlb", "glibc.malloc.hugetlb", "N", "1: ask for transparent huge pages; 2 or a size: hugetlbfs"},
+};
+
+constexpr char kSettings[] = "Settings of glibc's malloc (those of the recorded program hold otherwise)";
+constexpr char kReplay[] = "Replay";
+
+// 64K as 65536; whatever is no size is left to glibc's own checks.
+std::string PlainNumber(const std::string& value) {
+  const absl::StatusOr<uint64_t> bytes = ParseByteSize(value);
+  return bytes.ok() ? absl::StrCat(*bytes) : value;
+}
+
+}  // namespace
+
+void AddReplayOptions(CLI::App& app, ReplayOptions* options) {
+  for (const TunableOption& tunable : kTunableOptions) {
+    app.add_option_function<std::string>(
+           tunable.option,
+           [options, name = std::string(tunable.tunable)](const std::string& value) { options->tunables[name] = value; },
+           tunable.description)
+        ->transform(ByteSize())
+        ->type_name(tunable.type)
+        ->group(kSettings);
+  }
+  app.add_option("--tunable", options->named_tunables, "Any other tunable; may be given several times")
+      ->type_name("glibc.NAME=VALUE")
+      ->group(kSettings);
+  app.add_option("--allocator", options->allocator,
+                 "glibc, jemalloc, tcmalloc, mimalloc, or the path of a shared object")
+      ->type_name("NAME|PATH")
+      ->capture_default_str()
+      ->group(kReplay);
+  app.add_option("--glibc", options->glibc_directory, "Directory of another glibc, with its ld.so (default the system's)")
+      ->type_name("DIR")
+      ->group(kReplay);
+  AddChoice(app, "--touch", &options->touch, {"none", "pages"},
+            "What is written into blocks: nothing, or a byte into each page, so that resident bytes mean something")
+      ->group(kReplay);
+  app.add_option("--trim-at", options->trim_at, "Call malloc_trim(0) after this event, or at the end")
+      ->type_name("end|EVENT")
+      ->group(kReplay);
+  app.add_flag("--ignore-mallopt", options->ignore_mallopt,
+               "Leave out the program's own calls of mallopt, which may override the settings")
+      ->group(kReplay);
+  app.add_flag("--check", options->check, "Replay twice, and fail unless both agree in every address and figure")
+      ->group(kReplay);
+}
+
+absl::StatusOr<ReplaySettings> SettingsOf(const ReplayOptions& options) {
+  ReplaySettings settings;
+  settings.tunables.insert(options.tunables.begin(), options.tunables.end());
+  for (const std::string& named : options.named_tunables) {
+    const size_t equals = named.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return UsageError(absl::StrCat("--tunable: \"", named, "\" is not of the form glibc.NAME=VALUE"));
+    }
+    const std::string name = named.substr(0, equals);
+    const std::string value = PlainNumber(named.substr(equals + 1));
+    const auto [there, is_new] = settings.tunables.emplace(name, value);
+    if (!is_new && there->second != value) {
+      return UsageError(absl::StrCat(name, " is set twice: to ", there->second, " and to ", value));
+    }
+  }
+  if (!settings.tunables.empty()) {
+    const absl::StatusOr<Tunables> known = Tunables::Load(options.glibc_directory);
+    if (!known.ok()) return known.status();
+    for (const auto& [name, value] : settings.tunables) {
+      const absl::StatusOr<std::string> checked = known->Check(name, value);
+      if (!checked.ok()) return UsageError(checked.status().message());
+    }
+  }
+  settings.allocator = options.allocator;
+  settings.glibc_directory = options.glibc_directory;
+  settings.touch = options.touch == "pages" ? Touch::kPages : Touch::kNone;
+  settings.check = options.check;
+  return settings;
+}
+
+absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options) {
+  PlanOptions plan;
+  plan.ignore_mallopt = options.ignore_mallopt;
+  if (options.trim_at == "end") {
+    plan.trim_at_end = true;
+  } else if (!options.trim_at.empty()) {
+    const absl::StatusOr<uint64_t> event = ParseEventNumber("--trim-at", options.trim_at);
+    if (!event.ok()) return event.status();
+    plan.trim_at_event = *event;
+  }
+  return plan;
+}
+
+absl::StatusOr<uint64_t> ParseEventNumber(const std::string& option, const std::string& text) {
+  uint64_t event = 0;
+  if (!absl::SimpleAtoi(text, &event) || event == 0) {
+    return UsageError(absl::StrCat(option, ": \"", text, "\" is not the number of an event"));
+  }
+  return event;
+}
+
+absl::StatusOr<ReplayResult> ReplayTrace(const std::string& trace, const PlanOptions& plan,
+                                         const ReplaySettings& settings, const std::string& what) {
+  bool shown = false;
+  ReplayProgress progress;
+  if (isatty(STDERR_FILENO) != 0) {
+    progress = [&](double fraction) {
+      shown = true;
+      std::fprintf(stderr, "\r%s %3.0f %%", what.c_str(), 100 * fraction);
+      return true;
+    };
+  }
+  absl::StatusOr<ReplayResult> result = Replay(trace, plan, settings, progress);
+  if (shown) std::fprintf(stderr, "\r\x1b[K");
+  if (!result.ok()) return result.status();
+  const uint64_t calls = result->plan.mallopt_calls;
+  if (calls > 0 && result->settings.is_glibc) {
+    result->settings.notes.push_back(
+        plan.ignore_mallopt
+            ? absl::StrCat(calls, " calls of mallopt by the program were left out")
+            : absl::StrCat("the program called mallopt ", calls,
+                           " times, which overrides the settings above (--ignore-mallopt leaves these calls out)"));
+  }
+  return result;
+}
+
+}  // namespace heaptape

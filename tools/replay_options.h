@@ -1,0 +1,51 @@
+// ReplayOptions: what `heaptape replay` and every other command that replays
+// take on their command lines to say how.
+//
+// Mainland, above everything. Main thread alone.
+
+#ifndef HEAPTAPE_TOOLS_REPLAY_OPTIONS_H_
+#define HEAPTAPE_TOOLS_REPLAY_OPTIONS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "replayer/driver/replay_result.h"
+#include "replayer/driver/replay_settings.h"
+#include "replayer/plan/plan_compiler.h"
+#include "tools/command_set.h"
+
+namespace heaptape {
+
+struct ReplayOptions {
+  std::map<std::string, std::string> tunables;  // by full name, from options of their own
+  std::vector<std::string> named_tunables;      // glibc.NAME=VALUE
+  std::string allocator = "glibc";
+  std::string glibc_directory;
+  std::string touch = "none";
+  std::string trim_at;
+  bool ignore_mallopt = false;
+  bool check = false;
+};
+
+// Adds the options to a command; `options` outlives it.
+void AddReplayOptions(CLI::App& app, ReplayOptions* options);
+
+// What they mean. A UsageError names a tunable that glibc would silently ignore,
+// or a number that is none.
+absl::StatusOr<ReplaySettings> SettingsOf(const ReplayOptions& options);
+absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options);
+
+// An event number, from 1. UsageError, naming `option`, if it is none.
+absl::StatusOr<uint64_t> ParseEventNumber(const std::string& option, const std::string& text);
+
+// Replays `trace`. How far it is shows on standard error if that is a terminal,
+// behind `what`, a present participle. Notes on settings that the program itself
+// overrides are among the result's.
+absl::StatusOr<ReplayResult> ReplayTrace(const std::string& trace, const PlanOptions& plan,
+                                         const ReplaySettings& settings, const std::string& what);
+
+}  // namespace heaptape
+
+#endif  // HEAPTAPE_TOOLS_REPLAY_OPTIONS_H_

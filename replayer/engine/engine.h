@@ -18,13 +18,11 @@
 
 namespace heaptape {
 
-// Figures that the executor keeps. It holds those marked * in registers while
-// it runs, and stores them here whenever it leaves its loop.
+// Figures that the executor keeps.
 struct Progress {
-  uint64_t events;        // begun; read by the system call log at any time
-  uint64_t digest;        // *
-  uint64_t usable_bytes;  // *
-  uint64_t live_blocks;   // *
+  uint64_t events;  // begun; read by the system call log at any time
+  uint64_t digest;
+  uint64_t usable_bytes;
   uint64_t peak_usable_bytes, peak_usable_event;
   uint64_t failed_calls;
   uint64_t sample_ns;
@@ -39,7 +37,8 @@ struct Engine {
   Slot* slots;
 
   PlanRing ring;
-  const uint64_t* at;  // *; words not yet executed
+  // Words not yet executed, while the executor is not in its loop.
+  const uint64_t* at;
   const uint64_t* end;
   uint64_t slot_count;  // slots below this may be used
   uint32_t lane;        // current

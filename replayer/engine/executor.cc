@@ -8,9 +8,13 @@ namespace heaptape {
 
 namespace {
 
-// Slots of instructions so far ahead are brought into the cache.
-constexpr int kPrefetchDistance = 12;
-static_assert(kPrefetchDistance < PlanRing::kReadAhead);
+// The slots of instructions so far ahead are brought into the cache, and then the
+// headers of the blocks in them.
+constexpr int kSlotPrefetch = 12;
+constexpr int kBlockPrefetch = 5;
+static_assert(kBlockPrefetch < kSlotPrefetch && kSlotPrefetch < PlanRing::kReadAhead);
+
+constexpr char kNoSlot[] = "an instruction names a slot that was not announced";
 
 // A step of the digest. One multiplication, so that it hides behind the allocator.
 inline uint64_t Mix(uint64_t digest, uint64_t place) {
@@ -26,7 +30,7 @@ void TouchPages(char* from, char* to) {
   }
 }
 
-// Instructions that are rare, or need not be fast. Progress is up to date.
+// Instructions that are rare, or need not be fast.
 class Rare {
  public:
   explicit Rare(Engine* engine) : engine_(*engine) {}
@@ -78,114 +82,140 @@ class Rare {
   Engine& engine_;
 };
 
+// What takes part in every allocation. All state is in the engine, so that the
+// loop's few registers are left to the loop.
+template <bool kGlibc, bool kTouch>
+class Blocks {
+ public:
+  explicit Blocks(Engine* engine) : engine_(*engine), progress_(engine->progress) {}
+
+  // Notes what came out of an allocation in `slot`, which is empty. Bytes below
+  // `touched` have been written to before.
+  void Made(Slot* slot, void* block, uint64_t size, uint64_t touched) {
+    progress_.digest = Mix(progress_.digest, engine_.region_cache.Place((uint64_t)block));
+    if (__builtin_expect(block == nullptr, 0)) {
+      ++progress_.failed_calls;
+      return;
+    }
+    const uint64_t usable = kGlibc ? GlibcUsableBytes(block) : engine_.allocator.usable_size(block);
+    *slot = {(uint64_t)block, usable};
+    const uint64_t total = progress_.usable_bytes + usable;
+    progress_.usable_bytes = total;
+    if (total > progress_.peak_usable_bytes) {
+      progress_.peak_usable_bytes = total;
+      progress_.peak_usable_event = progress_.events;
+    }
+    if (kTouch) TouchPages((char*)block + touched, (char*)block + size);
+  }
+
+  // Empties the slot before its block is given back.
+  void* Take(Slot* slot) {
+    void* block = (void*)slot->address;
+    progress_.usable_bytes -= slot->usable_bytes;
+    slot->address = 0;
+    slot->usable_bytes = 0;
+    return block;
+  }
+
+  void Reallocate(Slot* slot, uint64_t size) {
+    const Slot old = *slot;
+    Take(slot);
+    void* block = engine_.allocator.realloc((void*)old.address, size);
+    Made(slot, block, size, old.usable_bytes);
+    if (block == nullptr && size != 0) {  // the old one lives on
+      *slot = old;
+      progress_.usable_bytes += old.usable_bytes;
+    }
+  }
+
+ private:
+  Engine& engine_;
+  Progress& progress_;
+};
+
 template <bool kGlibc, bool kTouch>
 Outcome Run(Engine* engine_pointer) {
   Engine& engine = *engine_pointer;
   Progress& progress = engine.progress;
+  Blocks<kGlibc, kTouch> blocks(engine_pointer);
+  Rare rare(engine_pointer);
   Slot* const slots = engine.slots;
   const uint64_t* at = engine.at;
   const uint64_t* end = engine.end;
-  uint64_t digest = progress.digest;
-  uint64_t usable_bytes = progress.usable_bytes;
-  uint64_t live_blocks = progress.live_blocks;
-  Rare rare(engine_pointer);
 
-  const auto save = [&] {
-    engine.at = at;
-    engine.end = end;
-    progress.digest = digest;
-    progress.usable_bytes = usable_bytes;
-    progress.live_blocks = live_blocks;
+  // The next stretch of the plan. False when told to stop.
+  const auto refill = [&engine] {
+    if (!engine.ring.Next(&engine.at, &engine.end)) return false;
+    if (engine.watching) SetWatch(true);
+    return true;
   };
-  const auto leave = [&](Outcome outcome) {
-    save();
+  const auto leave = [&engine](const uint64_t* at, Outcome outcome) {
+    engine.at = at;
     return outcome;
   };
-  // Notes what came out of an allocation into `slot`, which is empty.
-  const auto made = [&](Slot& slot, void* block, uint64_t size, uint64_t touch_from) {
-    digest = Mix(digest, engine.region_cache.Place((uint64_t)block));
-    if (__builtin_expect(block == nullptr, 0)) {
-      ++progress.failed_calls;
-      return;
-    }
-    const uint64_t usable = kGlibc ? GlibcUsableBytes(block) : engine.allocator.usable_size(block);
-    slot = {(uint64_t)block, usable};
-    ++live_blocks;
-    usable_bytes += usable;
-    if (usable_bytes > progress.peak_usable_bytes) {
-      progress.peak_usable_bytes = usable_bytes;
-      progress.peak_usable_event = progress.events;
-    }
-    if (kTouch) TouchPages((char*)block + touch_from, (char*)block + size);
-  };
-  const auto take = [&](Slot& slot) {
-    const Slot old = slot;
-    live_blocks -= old.address != 0;
-    usable_bytes -= old.usable_bytes;
-    slot = {0, 0};
-    return old;
+  const auto fail = [&rare](const char* what) {
+    rare.Fail(what);
+    return Outcome::kFailed;
   };
 
   for (;;) {
     if (__builtin_expect(at == end, 0)) {
-      if (!engine.ring.Next(&at, &end)) return leave(Outcome::kStopped);
-      if (engine.watching) SetWatch(true);
+      if (!refill()) return Outcome::kStopped;
+      at = engine.at;
+      end = engine.end;
     }
     const uint64_t word = *at++;
-    __builtin_prefetch(&slots[SlotOf(at[kPrefetchDistance - 1])], 1);
+    __builtin_prefetch(&slots[SlotOf(at[kSlotPrefetch])], 1);
+    // What looks like an instruction may be a wide size, or not written yet.
+    const uint64_t soon = SlotOf(at[kBlockPrefetch]);
+    if (soon < engine.slot_count) __builtin_prefetch((char*)slots[soon].address - 16, 1);
     uint64_t size = SizeOf(word);
     if (__builtin_expect(IsWide(word), 0)) {
-      if (at == end && !engine.ring.Next(&at, &end)) return leave(Outcome::kStopped);
+      if (at == end) {
+        if (!refill()) return Outcome::kStopped;
+        at = engine.at;
+        end = engine.end;
+      }
       size = *at++;
     }
     const uint64_t number = SlotOf(word);
-    const Op op = OpOf(word);
-    Slot& slot = slots[number];
-    if (__builtin_expect(op <= Op::kMemalign && number >= engine.slot_count && op != Op::kEnd, 0)) {
-      rare.Fail("an instruction names a slot that was not announced");
-      return leave(Outcome::kFailed);
-    }
+    Slot* const slot = &slots[number];
 
-    switch (op) {
+    switch (OpOf(word)) {
       case Op::kMalloc:
         ++progress.events;
-        made(slot, engine.allocator.malloc(size), size, 0);
-        break;
-
-      case Op::kCalloc:
-        ++progress.events;
-        made(slot, engine.allocator.calloc(1, size), size, 0);
+        if (number >= engine.slot_count) return fail(kNoSlot);
+        blocks.Made(slot, engine.allocator.malloc(size), size, 0);
         break;
 
       case Op::kFree:
         ++progress.events;
-        engine.allocator.free((void*)take(slot).address);
+        if (number >= engine.slot_count) return fail(kNoSlot);
+        engine.allocator.free(blocks.Take(slot));
         break;
 
-      case Op::kRealloc: {
+      case Op::kCalloc:
         ++progress.events;
-        const Slot old = take(slot);
-        void* block = engine.allocator.realloc((void*)old.address, size);
-        made(slot, block, size, old.usable_bytes);
-        if (block == nullptr && size != 0 && old.address != 0) {  // it lives on
-          slot = old;
-          ++live_blocks;
-          usable_bytes += old.usable_bytes;
-        }
+        if (number >= engine.slot_count) return fail(kNoSlot);
+        blocks.Made(slot, engine.allocator.calloc(1, size), size, 0);
         break;
-      }
+
+      case Op::kRealloc:
+        ++progress.events;
+        if (number >= engine.slot_count) return fail(kNoSlot);
+        blocks.Reallocate(slot, size);
+        break;
 
       case Op::kMemalign:
         ++progress.events;
-        made(slot, engine.allocator.memalign((size_t)1 << (SizeOf(word) & 63), size), size, 0);
+        if (number >= engine.slot_count) return fail(kNoSlot);
+        blocks.Made(slot, engine.allocator.memalign((size_t)1 << (SizeOf(word) & 63), size), size,
+                    0);
         break;
 
       case Op::kDrop:
-        if (number >= engine.slot_count) {
-          rare.Fail("an instruction names a slot that was not announced");
-          return leave(Outcome::kFailed);
-        }
-        engine.allocator.free((void*)take(slot).address);
+        if (number >= engine.slot_count) return fail(kNoSlot);
+        engine.allocator.free(blocks.Take(slot));
         break;
 
       case Op::kSkip:
@@ -194,21 +224,17 @@ Outcome Run(Engine* engine_pointer) {
 
       case Op::kLane:
         if (number >= kLaneCapacity || engine.lanes[number].fs_base == 0) {
-          save();
-          if (!rare.MakeLane(number)) return Outcome::kFailed;
+          if (!rare.MakeLane(number)) return leave(at, Outcome::kFailed);
         }
         engine.lane = number;
-        if (!engine.lanes_by_fs_base) return leave(Outcome::kLane);
+        if (!engine.lanes_by_fs_base) return leave(at, Outcome::kLane);
         SetFsBase(engine.lanes[number].fs_base);
         break;
 
       case Op::kLaneEnd:
         ++progress.events;
-        if (number == 0 || number != engine.lane) {
-          rare.Fail("a lane ends that is not current");
-          return leave(Outcome::kFailed);
-        }
-        return leave(Outcome::kLaneEnd);
+        if (number == 0 || number != engine.lane) return fail("a lane ends that is not current");
+        return leave(at, Outcome::kLaneEnd);
 
       case Op::kMallopt:
         ++progress.events;
@@ -223,7 +249,6 @@ Outcome Run(Engine* engine_pointer) {
         break;
 
       case Op::kSample:
-        save();
         if (!rare.TakeSample(number)) return Outcome::kFailed;
         break;
 
@@ -232,15 +257,14 @@ Outcome Run(Engine* engine_pointer) {
         break;
 
       case Op::kSlots:
-        if (!rare.AddSlots(size)) return leave(Outcome::kFailed);
+        if (!rare.AddSlots(size)) return Outcome::kFailed;
         break;
 
       case Op::kEnd:
-        return leave(Outcome::kEnd);
+        return Outcome::kEnd;
 
       default:
-        rare.Fail("an unknown instruction");
-        return leave(Outcome::kFailed);
+        return fail("an unknown instruction");
     }
   }
 }

@@ -11,6 +11,12 @@ namespace {
 
 using Piece = RegionTable::Piece;
 
+uint64_t CountLiveBlocks(const Engine& engine) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < engine.slot_count; ++i) count += engine.slots[i].address != 0;
+  return count;
+}
+
 void WriteMallinfo(SharedHeader* shared) {
   const struct mallinfo2 info = mallinfo2();
   shared->mallinfo_arena = info.arena;
@@ -64,7 +70,7 @@ void WriteResults(Engine* engine, const Baseline& baseline) {
 
   shared->events_done = progress.events;
   shared->digest = progress.digest;
-  shared->live_blocks = progress.live_blocks;
+  shared->live_blocks = CountLiveBlocks(*engine);
   shared->usable_bytes = progress.usable_bytes;
   shared->peak_usable_bytes = progress.peak_usable_bytes;
   shared->peak_usable_event = progress.peak_usable_event;

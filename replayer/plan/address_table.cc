@@ -20,7 +20,7 @@ uint32_t AddressTable::Exchange(uint64_t address, uint32_t slot) {
     at = (at + 1) & mask_;
   }
   entries_[at] = Entry{address, slot, 0};
-  if (++size_ * 2 > entries_.size()) Grow();
+  if (++size_ * 4 > entries_.size()) Grow();
   return kNone;
 }
 

@@ -126,7 +126,7 @@ uint32_t BatchEncoder::Find(uint64_t address) const {
 void BatchEncoder::Remember(uint64_t address, uint32_t index) { index_of_[HashOf(address)] = index; }
 
 void BatchEncoder::WriteAddress(uint64_t address, uint64_t base) {
-  addresses_->Add(static_cast<int64_t>(address - base) >> shift_);
+  addresses_.Put(ZigZag(static_cast<int64_t>(address - base) >> shift_));
 }
 
 uint64_t BatchEncoder::ReferTo(uint64_t address) {
@@ -140,7 +140,7 @@ uint64_t BatchEncoder::ReferTo(uint64_t address) {
   return model_.allocations() - index;
 }
 
-void BatchEncoder::Encode(absl::Span<const Event> events, EventBatch* batch) {
+void BatchEncoder::Encode(absl::Span<const Event> events, PackedEventBatch* batch) {
   uint64_t all_addresses = uint64_t{1} << kMaxAddressShift;
   for (const Event& event : events) {
     if (event.kind == EventKind::kMallopt || event.kind == EventKind::kMallocTrim) continue;
@@ -149,15 +149,13 @@ void BatchEncoder::Encode(absl::Span<const Event> events, EventBatch* batch) {
   shift_ = std::countr_zero(all_addresses);
 
   model_.Reset();
-  google::protobuf::RepeatedField<uint64_t>& calls = *batch->mutable_calls();
-  calls.Clear();
-  calls.Reserve(static_cast<int>(events.size()) * 2);
-  addresses_ = batch->mutable_addresses();
-  addresses_->Clear();
+  // At most a thread and four words a call, and two addresses.
+  VarintWriter calls(&calls_column_, events.size() * 5);
+  addresses_ = VarintWriter(&addresses_column_, events.size() * 2);
   batch->set_event_count(static_cast<uint32_t>(events.size()));
   batch->set_address_shift(shift_);
 
-  const auto put = [&calls](CallCode code, uint64_t value) { calls.Add(value << kCodeBits | code); };
+  const auto put = [&calls](CallCode code, uint64_t value) { calls.Put(value << kCodeBits | code); };
   // Tells whether the address of an allocation was guessed; writes it if not.
   const auto guessed = [this](const Event& event) {
     if (model_.Predict(event.size) == event.address) return uint64_t{1};
@@ -190,30 +188,32 @@ void BatchEncoder::Encode(absl::Span<const Event> events, EventBatch* batch) {
       } else {
         put(kReallocMoved, event.size * 2 + guessed(event));
       }
-      calls.Add(ReferTo(event.old_address));
+      calls.Put(ReferTo(event.old_address));
       allocate(event);
     } else {
       put(kOtherCode, static_cast<uint64_t>(event.kind));
-      calls.Add(event.size);
-      if (HasAlignment(event.kind)) calls.Add(event.alignment_log2);
+      calls.Put(event.size);
+      if (HasAlignment(event.kind)) calls.Put(event.alignment_log2);
       if (event.kind == EventKind::kRealloc || event.kind == EventKind::kReallocBegin ||
           event.kind == EventKind::kMallopt) {
-        calls.Add(event.old_address);
+        calls.Put(event.old_address);
       }
       if (event.kind == EventKind::kMallopt || event.kind == EventKind::kMallocTrim) {
-        calls.Add(event.address);
+        calls.Put(event.address);
       } else if (IsAllocation(event.kind)) {
         WriteAddress(event.address, model_.Fresh());
         allocate(event);
       }
     }
   }
+  batch->set_calls(calls.written().data(), calls.written().size());
+  batch->set_addresses(addresses_.written().data(), addresses_.written().size());
 }
 
 // ---------------------------------------------------------------------------
 // BatchDecoder
 
-absl::Status BatchDecoder::Decode(const EventBatch& batch, std::vector<Event>* events) {
+absl::Status BatchDecoder::Decode(const PackedEventBatch& batch, std::vector<Event>* events) {
   events->clear();
   const uint32_t count = batch.event_count();
   if (count > kMaxBatchEvents) return absl::DataLossError(absl::StrCat("a batch claims ", count, " events"));
@@ -226,18 +226,11 @@ absl::Status BatchDecoder::Decode(const EventBatch& batch, std::vector<Event>* e
     return absl::DataLossError(absl::StrCat(what, " at event ", events->size() + 1, " of its batch"));
   };
 
-  const uint64_t* call = batch.calls().data();
-  const uint64_t* const calls_end = call + batch.calls_size();
-  const int64_t* address = batch.addresses().data();
-  const int64_t* const addresses_end = address + batch.addresses_size();
+  VarintReader calls(batch.calls());
+  VarintReader addresses(batch.addresses());
   bool bad = false;
-  const auto next_call = [&]() -> uint64_t {
-    if (call == calls_end) return bad = true, 0;
-    return *call++;
-  };
   const auto next_address = [&](uint64_t base) -> uint64_t {
-    if (address == addresses_end) return bad = true, 0;
-    return base + (static_cast<uint64_t>(*address++) << shift);
+    return base + (static_cast<uint64_t>(UnZigZag(addresses.Next())) << shift);
   };
   const auto referred = [&](uint64_t reference) -> uint64_t {
     if (reference == 0) return model_.last_free = next_address(model_.last_free);
@@ -253,8 +246,8 @@ absl::Status BatchDecoder::Decode(const EventBatch& batch, std::vector<Event>* e
   };
 
   uint32_t thread = 0;
-  while (call != calls_end) {
-    const uint64_t word = *call++;
+  while (!calls.at_end()) {
+    const uint64_t word = calls.Next();
     const uint64_t value = word >> kCodeBits;
     const auto code = static_cast<CallCode>(word & ((1 << kCodeBits) - 1));
     if (code != kThreadCode && events->size() == count) return error("more events than the batch claims");
@@ -282,7 +275,7 @@ absl::Status BatchDecoder::Decode(const EventBatch& batch, std::vector<Event>* e
       case kReallocInPlace:
         event.kind = EventKind::kRealloc;
         event.size = value;
-        event.address = event.old_address = referred(next_call());
+        event.address = event.old_address = referred(calls.Next());
         allocated(event);
         break;
       case kReallocMoved:
@@ -290,7 +283,7 @@ absl::Status BatchDecoder::Decode(const EventBatch& batch, std::vector<Event>* e
         event.size = value >> 1;
         // The new address is taken before the old block is given back.
         event.address = value & 1 ? model_.Predict(event.size) : next_address(model_.Fresh());
-        event.old_address = referred(next_call());
+        event.old_address = referred(calls.Next());
         allocated(event);
         break;
       case kCallocCode:
@@ -305,14 +298,14 @@ absl::Status BatchDecoder::Decode(const EventBatch& batch, std::vector<Event>* e
                                                   ", which this version does not know"));
         }
         event.kind = static_cast<EventKind>(value);
-        event.size = next_call();
-        if (HasAlignment(event.kind)) event.alignment_log2 = static_cast<uint8_t>(std::min<uint64_t>(next_call(), 63));
+        event.size = calls.Next();
+        if (HasAlignment(event.kind)) event.alignment_log2 = static_cast<uint8_t>(std::min<uint64_t>(calls.Next(), 63));
         if (event.kind == EventKind::kRealloc || event.kind == EventKind::kReallocBegin ||
             event.kind == EventKind::kMallopt) {
-          event.old_address = next_call();
+          event.old_address = calls.Next();
         }
         if (event.kind == EventKind::kMallopt || event.kind == EventKind::kMallocTrim) {
-          event.address = next_call();
+          event.address = calls.Next();
         } else if (IsAllocation(event.kind)) {
           event.address = next_address(model_.Fresh());
           // A free is never written this way, so the block list stays in step.
@@ -321,12 +314,12 @@ absl::Status BatchDecoder::Decode(const EventBatch& batch, std::vector<Event>* e
         break;
       }
     }
-    if (bad) return error("damaged call stream");
+    if (bad || calls.bad() || addresses.bad()) return error("damaged call stream");
     event.thread = thread;
     events->push_back(event);
   }
   if (events->size() != count) return error("fewer events than the batch claims");
-  if (address != addresses_end) return error("addresses left over");
+  if (!addresses.at_end()) return error("addresses left over");
   return absl::OkStatus();
 }
 

@@ -23,12 +23,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "proto/event.h"
-#include "proto/trace.pb.h"
+#include "proto/packed_record.pb.h"
+#include "proto/varint.h"
 
 namespace heaptape {
 
@@ -93,7 +95,7 @@ class BatchEncoder {
 
   // Fills calls, addresses, address_shift and event_count of *batch, clearing
   // them first. `events` holds at most kMaxBatchEvents.
-  void Encode(absl::Span<const Event> events, EventBatch* batch);
+  void Encode(absl::Span<const Event> events, PackedEventBatch* batch);
 
  private:
   uint32_t Find(uint64_t address) const;
@@ -105,14 +107,15 @@ class BatchEncoder {
   BatchModel model_;
   std::vector<uint32_t> index_of_;  // by hash of an address; verified on use
   int shift_ = 0;
-  google::protobuf::RepeatedField<int64_t>* addresses_ = nullptr;
+  std::string calls_column_, addresses_column_;
+  VarintWriter addresses_;
 };
 
 class BatchDecoder {
  public:
   // Replaces *events. DataLoss, naming the event within the batch, when the
   // streams do not make sense; kinds of a newer version say so.
-  absl::Status Decode(const EventBatch& batch, std::vector<Event>* events);
+  absl::Status Decode(const PackedEventBatch& batch, std::vector<Event>* events);
 
  private:
   BatchModel model_;

@@ -6,21 +6,34 @@
 
 #include "gtest/gtest.h"
 #include "proto/random_events.h"
+#include "proto/trace.pb.h"
 
 namespace heaptape {
 namespace {
 
 std::vector<Event> RoundTrip(const std::vector<Event>& events) {
   BatchEncoder encoder;
-  EventBatch batch;
+  PackedEventBatch batch;
   encoder.Encode(events, &batch);
-  EventBatch copy;
+  PackedEventBatch copy;
   EXPECT_TRUE(copy.ParseFromString(batch.SerializeAsString()));
   BatchDecoder decoder;
   std::vector<Event> decoded;
   const absl::Status status = decoder.Decode(copy, &decoded);
   EXPECT_TRUE(status.ok()) << status;
   return decoded;
+}
+
+// The same bytes on the wire, as other readers see them.
+EventBatch Unpack(const PackedEventBatch& packed) {
+  EventBatch batch;
+  EXPECT_TRUE(batch.ParseFromString(packed.SerializeAsString()));
+  return batch;
+}
+PackedEventBatch Pack(const EventBatch& batch) {
+  PackedEventBatch packed;
+  EXPECT_TRUE(packed.ParseFromString(batch.SerializeAsString()));
+  return packed;
 }
 
 Event Make(EventKind kind, uint64_t address, uint64_t size, uint64_t old_address = 0, uint32_t thread = 0,
@@ -88,7 +101,7 @@ TEST(BatchCodecTest, OneEncoderMayBeUsedAgain) {
     options.seed = seed;
     options.threads = static_cast<uint32_t>(seed);
     const std::vector<Event> events = RandomEvents(options);
-    EventBatch batch;
+    PackedEventBatch batch;
     encoder.Encode(events, &batch);
     std::vector<Event> decoded;
     ASSERT_TRUE(decoder.Decode(batch, &decoded).ok());
@@ -105,16 +118,16 @@ TEST(BatchCodecTest, TemporariesNeedNoAddresses) {
     events.push_back(Make(EventKind::kFree, 0x1000, 0));
   }
   BatchEncoder encoder;
-  EventBatch batch;
+  PackedEventBatch batch;
   encoder.Encode(events, &batch);
-  EXPECT_EQ(batch.addresses_size(), 1);
-  EXPECT_EQ(batch.calls_size(), 2000);
+  EXPECT_EQ(Unpack(batch).addresses_size(), 1);
+  EXPECT_EQ(Unpack(batch).calls_size(), 2000);
 }
 
 // FORMAT.md explains these words one by one.
 TEST(BatchCodecTest, TheExampleOfTheFormatPage) {
   BatchEncoder encoder;
-  EventBatch batch;
+  PackedEventBatch packed;
   encoder.Encode(
       std::vector<Event>{
           Make(EventKind::kThreadStart, 0, 7),
@@ -130,7 +143,8 @@ TEST(BatchCodecTest, TheExampleOfTheFormatPage) {
           Make(EventKind::kRealloc, 0x1300, 300, 0x1080),
           Make(EventKind::kMemalign, 0x1500, 40, 0, 0, 6),
       },
-      &batch);
+      &packed);
+  const EventBatch batch = Unpack(packed);
   EXPECT_EQ(std::vector<uint64_t>(batch.calls().begin(), batch.calls().end()),
             (std::vector<uint64_t>{94, 7, 802, 801, 15, 94, 8, 16, 7, 194, 15, 801, 7, 24, 1613, 835, 1, 4804, 1, 54, 40, 6}));
   EXPECT_EQ(std::vector<int64_t>(batch.addresses().begin(), batch.addresses().end()),
@@ -144,7 +158,7 @@ TEST(BatchCodecTest, KindOfANewerVersionSaysSo) {
   batch.add_calls(uint64_t{200} << 3 | 6);
   BatchDecoder decoder;
   std::vector<Event> events;
-  const absl::Status status = decoder.Decode(batch, &events);
+  const absl::Status status = decoder.Decode(Pack(batch), &events);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_NE(status.message().find("kind 200"), std::string::npos) << status;
 }
@@ -154,22 +168,39 @@ TEST(BatchCodecTest, DamagedStreamsAreRefusedOrDecoded) {
   RandomEventsOptions options;
   options.count = 400;
   BatchEncoder encoder;
-  EventBatch batch;
+  PackedEventBatch batch;
   encoder.Encode(RandomEvents(options), &batch);
   std::mt19937_64 random(5);
   BatchDecoder decoder;
   std::vector<Event> events;
   int refused = 0;
   for (int i = 0; i < 3000; ++i) {
-    EventBatch damaged = batch;
+    EventBatch damaged = Unpack(batch);
     const int at = static_cast<int>(random() % damaged.calls_size());
     damaged.set_calls(at, random() >> (random() % 64));
     if (i % 3 == 0) damaged.mutable_calls()->Truncate(at);
     if (i % 5 == 0) damaged.mutable_addresses()->Truncate(damaged.addresses_size() / 2);
     if (i % 7 == 0) damaged.set_event_count(static_cast<uint32_t>(random()));
-    refused += decoder.Decode(damaged, &events).ok() ? 0 : 1;
+    refused += decoder.Decode(Pack(damaged), &events).ok() ? 0 : 1;
   }
   EXPECT_GT(refused, 1000);
+}
+
+TEST(BatchCodecTest, TruncatedColumnsAreRefused) {
+  RandomEventsOptions options;
+  options.count = 100;
+  BatchEncoder encoder;
+  PackedEventBatch batch;
+  encoder.Encode(RandomEvents(options), &batch);
+  BatchDecoder decoder;
+  std::vector<Event> events;
+  for (size_t size = 0; size < batch.calls().size(); ++size) {
+    PackedEventBatch cut = batch;
+    cut.mutable_calls()->resize(size);
+    EXPECT_FALSE(decoder.Decode(cut, &events).ok()) << size;
+  }
+  batch.mutable_addresses()->append(11, '\xff');
+  EXPECT_FALSE(decoder.Decode(batch, &events).ok());
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::vector<Event> RandomLoop() {
 void BM_EncodeAndCompress(benchmark::State& state) {
   const std::vector<Event> events = RandomLoop();
   BatchEncoder encoder;
-  EventBatch batch;
+  PackedEventBatch batch;
   std::string content, compressed;
   size_t bytes = 0;
   for (auto _ : state) {
@@ -45,7 +45,7 @@ BENCHMARK(BM_EncodeAndCompress)->Arg(1)->Arg(3);
 void BM_Encode(benchmark::State& state) {
   const std::vector<Event> events = RandomLoop();
   BatchEncoder encoder;
-  EventBatch batch;
+  PackedEventBatch batch;
   for (auto _ : state) encoder.Encode(events, &batch);
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * events.size()));
 }
@@ -53,7 +53,7 @@ BENCHMARK(BM_Encode);
 
 void BM_Decode(benchmark::State& state) {
   BatchEncoder encoder;
-  EventBatch batch;
+  PackedEventBatch batch;
   encoder.Encode(RandomLoop(), &batch);
   const std::string bytes = batch.SerializeAsString();
   BatchDecoder decoder;

@@ -34,7 +34,7 @@ FrameWriter::FrameWriter(int fd, int level) : fd_(fd), context_(ZSTD_createCCtx(
 
 FrameWriter::~FrameWriter() = default;
 
-void FrameWriter::Add(const Record& record) {
+void FrameWriter::Add(const PackedRecord& record) {
   google::protobuf::io::StringOutputStream stream(&content_);
   google::protobuf::util::SerializeDelimitedToZeroCopyStream(record, &stream);
 }
@@ -85,7 +85,7 @@ absl::Status FrameReader::Fill() {
   return absl::OkStatus();
 }
 
-FrameReader::Parse FrameReader::TryFrame(std::vector<Record>* records) {
+FrameReader::Parse FrameReader::TryFrame(std::vector<PackedRecord>* records) {
   const char* data = buffer_.data() + begin_;
   const size_t available = buffer_.size() - begin_;
   if (available < kMagic.size()) return Parse::kNeedMore;
@@ -105,7 +105,7 @@ FrameReader::Parse FrameReader::TryFrame(std::vector<Record>* records) {
   records->clear();
   google::protobuf::io::ArrayInputStream stream(content_.data(), static_cast<int>(content_.size()));
   bool clean_end = false;
-  Record record;
+  PackedRecord record;
   while (google::protobuf::util::ParseDelimitedFromZeroCopyStream(&record, &stream, &clean_end)) {
     records->push_back(std::move(record));
     record.Clear();
@@ -116,8 +116,8 @@ FrameReader::Parse FrameReader::TryFrame(std::vector<Record>* records) {
   return Parse::kFrame;
 }
 
-absl::StatusOr<std::vector<Record>> FrameReader::Next() {
-  std::vector<Record> records;
+absl::StatusOr<std::vector<PackedRecord>> FrameReader::Next() {
+  std::vector<PackedRecord> records;
   uint64_t skipped_from = offset_;
   const auto note_skipped = [&] {
     if (skipped_from == offset_) return;
@@ -165,7 +165,7 @@ absl::StatusOr<std::vector<Record>> FrameReader::Next() {
     problems_.push_back(absl::StrCat(name_, ": ends inside a frame: the last ", offset_ - skipped_from,
                                      " bytes, from offset ", skipped_from, ", hold nothing whole"));
   }
-  return std::vector<Record>();
+  return std::vector<PackedRecord>();
 }
 
 }  // namespace heaptape

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "proto/packed_record.pb.h"
 #include "proto/trace.pb.h"
 
 namespace heaptape {
@@ -32,7 +33,7 @@ class FrameWriter {
   ~FrameWriter();
 
   // Adds a record to the open frame.
-  void Add(const Record& record);
+  void Add(const PackedRecord& record);
   // Compresses and writes the open frame, if it holds anything. On an error
   // nothing of it stays in the file (as far as ftruncate can help that).
   absl::Status Flush();
@@ -56,7 +57,7 @@ class FrameReader {
   // The records of the next frame that is whole; empty at the end of the file.
   // Bytes that are no frame are skipped, with a line in problems(). Only a
   // failing read(2) is an error.
-  absl::StatusOr<std::vector<Record>> Next();
+  absl::StatusOr<std::vector<PackedRecord>> Next();
 
   // Offset behind the last frame that Next returned.
   uint64_t offset() const { return offset_; }
@@ -70,7 +71,7 @@ class FrameReader {
 
   absl::Status Fill();
   // Tries the bytes from `begin_`; on kFrame they are consumed.
-  Parse TryFrame(std::vector<Record>* records);
+  Parse TryFrame(std::vector<PackedRecord>* records);
 
   const int fd_;
   const std::string name_;

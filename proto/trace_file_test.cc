@@ -248,7 +248,7 @@ TEST_F(TraceFileTest, AFullDiskLeavesWholeFrames) {
   const int fd = open("/dev/full", O_WRONLY);
   if (fd < 0) GTEST_SKIP() << "no /dev/full here";
   FrameWriter frames(fd, 1);
-  Record record;
+  PackedRecord record;
   record.mutable_header()->set_program("x");
   frames.Add(record);
   const absl::Status status = frames.Flush();

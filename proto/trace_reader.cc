@@ -40,7 +40,7 @@ absl::Status TraceReader::ReadHeader() {
   if (file_bytes_ == 0) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": is empty: nothing was recorded into it"));
   }
-  absl::StatusOr<std::vector<Record>> records = frames_.Next();
+  absl::StatusOr<std::vector<PackedRecord>> records = frames_.Next();
   if (!records.ok()) return records.status();
   if (records->empty()) {
     return absl::InvalidArgumentError(
@@ -66,16 +66,16 @@ absl::Status TraceReader::ReadHeader() {
 absl::StatusOr<bool> TraceReader::Next(std::vector<Event>* events) {
   while (!ended_) {
     if (pending_.empty()) {
-      absl::StatusOr<std::vector<Record>> records = frames_.Next();
+      absl::StatusOr<std::vector<PackedRecord>> records = frames_.Next();
       if (!records.ok()) return records.status();
       if (records->empty()) break;
-      for (Record& record : *records) pending_.push_back(std::move(record));
+      for (PackedRecord& record : *records) pending_.push_back(std::move(record));
     }
-    const Record record = std::move(pending_.front());
+    const PackedRecord record = std::move(pending_.front());
     pending_.pop_front();
     switch (record.record_case()) {
-      case Record::kEvents: {
-        const EventBatch& batch = record.events();
+      case PackedRecord::kEvents: {
+        const PackedEventBatch& batch = record.events();
         const absl::Status status = decoder_.Decode(batch, events);
         if (!status.ok()) {
           health_.problems.push_back(
@@ -105,17 +105,17 @@ absl::StatusOr<bool> TraceReader::Next(std::vector<Event>* events) {
         drained_.assign(batch.drained().begin(), batch.drained().end());
         return true;
       }
-      case Record::kMemory:
+      case PackedRecord::kMemory:
         memory_samples_.push_back(record.memory());
         break;
-      case Record::kFooter:
+      case PackedRecord::kFooter:
         footer_ = record.footer();
         have_footer_ = true;
         break;
-      case Record::kHeader:
+      case PackedRecord::kHeader:
         health_.problems.push_back(absl::StrCat(path_, ": a second header before offset ", frames_.offset()));
         break;
-      case Record::RECORD_NOT_SET:
+      case PackedRecord::RECORD_NOT_SET:
         // A kind of record that a later minor version added; it is not events.
         break;
     }

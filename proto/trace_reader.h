@@ -18,6 +18,7 @@
 #include "proto/batch_codec.h"
 #include "proto/event.h"
 #include "proto/frame.h"
+#include "proto/packed_record.pb.h"
 #include "proto/trace.pb.h"
 
 namespace heaptape {
@@ -75,7 +76,7 @@ class TraceReader {
   const std::string path_;
   const uint64_t file_bytes_;
   FrameReader frames_;
-  std::deque<Record> pending_;
+  std::deque<PackedRecord> pending_;
   BatchDecoder decoder_;
   Header header_;
   Footer footer_;

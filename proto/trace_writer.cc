@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<TraceWriter>> TraceWriter::Create(const std::stri
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot create the trace"));
   auto writer = absl::WrapUnique(new TraceWriter(fd, path, level));
-  Record record;
+  PackedRecord record;
   *record.mutable_header() = header;
   writer->frames_.Add(record);
   if (absl::Status status = writer->frames_.Flush(); !status.ok()) return Named(status, path);
@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<TraceWriter>> TraceWriter::Resume(const std::stri
 }
 
 absl::Status TraceWriter::AddMemorySample(const MemorySample& sample) {
-  Record record;
+  PackedRecord record;
   *record.mutable_memory() = sample;
   frames_.Add(record);
   return absl::OkStatus();
@@ -61,7 +61,7 @@ absl::Status TraceWriter::AddMemorySample(const MemorySample& sample) {
 absl::Status TraceWriter::Flush(const std::vector<SegmentPosition>& drained) {
   const uint64_t events = events_.size();
   if (events > 0) {
-    EventBatch* batch = record_.mutable_events();
+    PackedEventBatch* batch = record_.mutable_events();
     encoder_.Encode(events_, batch);
     batch->set_first_event(flushed_events_ + 1);
     batch->set_time_ns(time_ns_);
@@ -77,7 +77,7 @@ absl::Status TraceWriter::Flush(const std::vector<SegmentPosition>& drained) {
 absl::Status TraceWriter::Close(Footer footer) {
   if (absl::Status status = Flush(); !status.ok()) return status;
   footer.set_events(flushed_events_);
-  Record record;
+  PackedRecord record;
   *record.mutable_footer() = std::move(footer);
   frames_.Add(record);
   return Named(frames_.Flush(), path_);

@@ -16,6 +16,7 @@
 #include "proto/batch_codec.h"
 #include "proto/event.h"
 #include "proto/frame.h"
+#include "proto/packed_record.pb.h"
 #include "proto/trace.pb.h"
 
 namespace heaptape {
@@ -69,7 +70,7 @@ class TraceWriter {
   const std::string path_;
   FrameWriter frames_;
   BatchEncoder encoder_;
-  Record record_;  // reused, so that its columns keep their memory
+  PackedRecord record_;  // reused, so that its columns keep their memory
   std::vector<Event> events_;
   uint64_t flushed_events_ = 0;
   uint64_t time_ns_ = 0;

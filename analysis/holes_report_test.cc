@@ -36,7 +36,7 @@ TEST(HolesReportTest, Text) {
   EXPECT_EQ(HolesText(Example()),
             "heap after event 12,345\n"
             "         bytes    MB      %\n"
-            "    10,400,000  10.4   52.0  usable by 1,001 live blocks, which asked for 10,000,000\n"
+            "    10,400,000  10.4   52.0  usable by 1,001 live blocks; 10,000,000 were asked for\n"
             "       600,000   0.6    3.0  overhead: headers, gaps too small for a block\n"
             "     9,000,000   9.0   45.0  in 3 holes\n"
             "  = 20,000,000  20.0  100.0  system\n"
@@ -44,7 +44,7 @@ TEST(HolesReportTest, Text) {
             "of the holes\n"
             "        bytes   MB      %\n"
             "    3,000,000  3.0   33.3  pinned: a live block or one of the allocator's own lies behind\n"
-            "    6,000,000  6.0   66.7  not pinned: at the end of a region\n"
+            "    6,000,000  6.0   66.7  not pinned: at the end of a region, kept by a threshold, a pad, or freed blocks in caches\n"
             "  = 9,000,000  9.0  100.0  holes\n"
             "    8,900,000  8.9   98.9  of these trimmable: whole pages that malloc_trim(0) could return\n"
             "\n"
@@ -55,10 +55,10 @@ TEST(HolesReportTest, Text) {
             "                     =      3  9,000,000  100.0\n"
             "\n"
             "largest holes; blocks by event, thread, call\n"
-            "        bytes  trimmable  region      offset  behind               pinned by\n"
-            "    6,000,000  5,990,000  brk          4,096  17 t2 calloc(100)    nothing: end of region\n"
-            "    2,000,000  1,990,000  mmap 3          16  the allocator's own  17 t2 calloc(100)\n"
-            "    1,000,000    920,000  [1 others]\n"
+            "        bytes  trimmable  region     offset  behind               pinned by\n"
+            "    6,000,000  5,990,000  brk         4,096  17 t2 calloc(100)    nothing: end of region\n"
+            "    2,000,000  1,990,000  mmap 3         16  the allocator's own  17 t2 calloc(100)\n"
+            "    1,000,000    920,000  [1 other]\n"
             "  = 9,000,000  8,900,000\n"
             "\n"
             "digest 00ff\n");
@@ -68,7 +68,7 @@ TEST(HolesReportTest, TextOfAHeapWithoutHoles) {
   EXPECT_EQ(HolesText(HolesReport()),
             "heap after event 0\n"
             "  bytes   MB    %\n"
-            "      0  0.0  0.0  usable by 0 live blocks, which asked for 0\n"
+            "      0  0.0  0.0  usable by 0 live blocks; 0 were asked for\n"
             "      0  0.0  0.0  overhead: headers, gaps too small for a block\n"
             "      0  0.0  0.0  in 0 holes\n"
             "    = 0  0.0  0.0  system\n");

@@ -47,7 +47,7 @@ std::string LargestText(const HolesReport& report) {
   const uint64_t others = report.hole_count - report.largest.size();
   if (others > 0) {
     table.Add({Grouped(report.hole_bytes - bytes), Grouped(report.trimmable_bytes - trimmable),
-               absl::StrCat("[", Grouped(others), " others]")});
+               absl::StrCat("[", Counted(others, "other"), "]")});
   }
   table.Add({absl::StrCat("= ", Grouped(report.hole_bytes)), Grouped(report.trimmable_bytes)});
   return "\nlargest holes; blocks by event, thread, call\n" + table.Render();
@@ -64,10 +64,10 @@ std::string HeapTotalsText(const HolesReport& report) {
   };
   table.Add({"bytes", "MB", "%", ""});
   add("", report.usable_bytes,
-      absl::StrCat("usable by ", Grouped(report.live_blocks), " live blocks, which asked for ",
-                   Grouped(report.requested_bytes)));
+      absl::StrCat("usable by ", Counted(report.live_blocks, "live block"), "; ", Grouped(report.requested_bytes),
+                   " were asked for"));
   add("", report.overhead_bytes, "overhead: headers, gaps too small for a block");
-  add("", report.hole_bytes, absl::StrCat("in ", Grouped(report.hole_count), " holes"));
+  add("", report.hole_bytes, absl::StrCat("in ", Counted(report.hole_count, "hole")));
   add("= ", report.system_bytes, "system");
   return table.Render();
 }
@@ -81,7 +81,7 @@ std::string HolesText(const HolesReport& report) {
     };
     table.Add({"bytes", "MB", "%", ""});
     add("", report.hole_bytes - report.top_bytes, "pinned: a live block or one of the allocator's own lies behind");
-    add("", report.top_bytes, "not pinned: at the end of a region");
+    add("", report.top_bytes, "not pinned: at the end of a region, kept by a threshold, a pad, or freed blocks in caches");
     add("= ", report.hole_bytes, "holes");
     add("", report.trimmable_bytes, "of these trimmable: whole pages that malloc_trim(0) could return");
     text += "\nof the holes\n" + table.Render();

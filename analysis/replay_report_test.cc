@@ -80,7 +80,7 @@ TEST(ReplayReportTest, Text) {
             "\n"
             "system bytes after event 1,000\n"
             "      bytes   MB      %\n"
-            "      1,016  0.0    0.8  usable by 1 live blocks, which asked for 1,000\n"
+            "      1,016  0.0    0.8  usable by 1 live block; 1,000 were asked for\n"
             "        672  0.0    0.5  overhead: headers, gaps too small for a block\n"
             "    133,480  0.1   98.8  in 2 holes\n"
             "  = 135,168  0.1  100.0  system\n"

@@ -110,8 +110,8 @@ std::string ReplayHeadText(const std::string& trace, const ReplayResult& result)
   TextTable table("ll");
   std::string what = Printable(trace);
   if (!result.header.program().empty()) absl::StrAppend(&what, " (", Printable(result.header.program()), ")");
-  table.Add({"trace", absl::StrCat(what, ": ", Grouped(result.events_done), " events, ", Grouped(result.plan.threads),
-                                   " threads", result.stopped ? "; stopped early" : "")});
+  table.Add({"trace", absl::StrCat(what, ": ", Counted(result.events_done, "event"), ", ",
+                                   Counted(result.plan.threads, "thread"), result.stopped ? "; stopped early" : "")});
   AddHealth(result, &table);
   AddSettings(result, &table);
   table.Add({"digest", DigestText(result)});

@@ -18,6 +18,10 @@ std::string Grouped(uint64_t number) {
   return digits;
 }
 
+std::string Counted(uint64_t number, absl::string_view noun) {
+  return absl::StrCat(Grouped(number), " ", noun, number == 1 ? "" : "s");
+}
+
 std::string Megabytes(uint64_t bytes) { return absl::StrFormat("%.1f", static_cast<double>(bytes) / 1e6); }
 
 std::string ShortSize(uint64_t bytes) {

@@ -17,6 +17,9 @@ namespace heaptape {
 // 1234567 as "1,234,567".
 std::string Grouped(uint64_t number);
 
+// "1 hole", "2 holes", "1,000 holes".
+std::string Counted(uint64_t number, absl::string_view noun);
+
 // Bytes as MB (10^6), one decimal: "286.1". Units stand in the heading.
 std::string Megabytes(uint64_t bytes);
 

@@ -10,6 +10,9 @@ TEST(TextTableTest, Numbers) {
   EXPECT_EQ(Grouped(999), "999");
   EXPECT_EQ(Grouped(1000), "1,000");
   EXPECT_EQ(Grouped(18446744073709551615u), "18,446,744,073,709,551,615");
+  EXPECT_EQ(Counted(0, "hole"), "0 holes");
+  EXPECT_EQ(Counted(1, "hole"), "1 hole");
+  EXPECT_EQ(Counted(1000, "hole"), "1,000 holes");
   EXPECT_EQ(Megabytes(286'149'999), "286.1");
   EXPECT_EQ(ShortSize(512), "512");
   EXPECT_EQ(ShortSize(65536), "64 KiB");

@@ -28,6 +28,11 @@ class TraceSummaryTest : public testing::Test {
     Limit* limit = header.add_limits();
     limit->set_name("Max data size");
     limit->set_soft(5);
+    limit->set_hard(~uint64_t{0});
+    MappedObject* object = header.add_objects();
+    object->set_path("/lib/x.so");
+    object->set_base(0x1000);
+    object->set_build_id("00ff");
     auto writer = TraceWriter::Create(path_, header);
     ASSERT_TRUE(writer.ok()) << writer.status();
     (*writer)->set_time_ns(1'000'000'000);
@@ -68,7 +73,7 @@ TEST_F(TraceSummaryTest, Text) {
             "  threads   2\n"
             "  duration  2.500 s\n"
             "  file      20 bytes, 5.00 an event\n"
-            "  resident  5.0 MB at most, by 1 samples\n"
+            "  resident  5.0 MB at most, by 1 sample\n"
             "\n"
             "recording\n"
             "  version           1\n"
@@ -76,7 +81,8 @@ TEST_F(TraceSummaryTest, Text) {
             "  command line      sh -c\\x1b\n"
             "  start time ticks  1152921504606846976\n"
             "  wall time         2023-11-14 22:13:20.123 UTC\n"
-            "  limits            name=Max data size soft=5\n"
+            "  limits            Max data size 5, hard unlimited\n"
+            "  objects           0x1000 /lib/x.so 00ff\n"
             "  end               exit\n"
             "\n"
             "calls\n"

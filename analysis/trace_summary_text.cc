@@ -33,6 +33,22 @@ std::string OneLine(const ordered_json& value) {
   return line;
 }
 
+// A member of a repeated field, in its own words.
+std::string ElementText(const std::string& field, const ordered_json& element) {
+  const auto limit = [&element](const char* key) {
+    const uint64_t value = element.value(key, uint64_t{0});
+    return value == ~uint64_t{0} ? "unlimited" : absl::StrCat(value);
+  };
+  if (field == "limits") {
+    return absl::StrCat(Printable(element.value("name", "")), " ", limit("soft"), ", hard ", limit("hard"));
+  }
+  if (field == "objects") {
+    return absl::StrCat("0x", absl::Hex(element.value("base", uint64_t{0})), " ", Printable(element.value("path", "")),
+                        " ", Printable(element.value("build_id", "")));
+  }
+  return OneLine(element);
+}
+
 // One row a field; a repeated one has a row an element, but for a command line.
 void AddFields(const ordered_json& fields, TextTable* table) {
   for (const auto& [key, value] : fields.items()) {
@@ -47,7 +63,7 @@ void AddFields(const ordered_json& fields, TextTable* table) {
     } else if (value.is_array()) {
       bool first = true;
       for (const ordered_json& element : value) {
-        table->Add({first ? name : "", OneLine(element)});
+        table->Add({first ? name : "", ElementText(key, element)});
         first = false;
       }
     } else {
@@ -82,8 +98,8 @@ std::string TraceSummaryText(const TraceSummary& summary) {
   }
   facts.Add({"file", absl::StrFormat("%s bytes, %.2f an event", Grouped(summary.file_bytes), BytesPerEvent(summary))});
   if (summary.memory_samples != 0) {
-    facts.Add({"resident", absl::StrFormat("%s MB at most, by %s samples", Megabytes(summary.peak_resident_bytes),
-                                           Grouped(summary.memory_samples))});
+    facts.Add({"resident", absl::StrFormat("%s MB at most, by %s", Megabytes(summary.peak_resident_bytes),
+                                           Counted(summary.memory_samples, "sample"))});
   }
   text += facts.Render();
 

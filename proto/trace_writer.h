@@ -42,13 +42,15 @@ class TraceWriter {
   // Adds one event; a full batch is written first. An error (no space left, say)
   // is that of the full batch; the file stays readable up to the batch before.
   absl::Status Append(const Event& event) {
-    if (full()) {
+    if (events_.size() >= kMaxBatchEvents) {
       if (absl::Status status = Flush(); !status.ok()) return status;
     }
     events_.push_back(event);
     return absl::OkStatus();
   }
-  bool full() const { return events_.size() >= kMaxBatchEvents; }
+  // The events that the next Flush writes. Whoever adds to it keeps to
+  // kMaxBatchEvents.
+  std::vector<Event>* pending() { return &events_; }
   absl::Status AddMemorySample(const MemorySample& sample);
   // Writes what is buffered; after an error it is gone, and events() is less.
   // `drained`: see EventBatch.

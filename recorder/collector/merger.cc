@@ -16,7 +16,8 @@ using wire::Tag;
 // few words each.
 constexpr uint32_t kLookahead = 64;
 
-// Stands in the copied words for one that was still zero; never in a segment.
+// Stands in the copied words for one that was still zero, or for a payload behind
+// such a one.
 constexpr uint64_t kHoleMarker = 0;
 
 uint64_t Load(const uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
@@ -29,7 +30,8 @@ bool IsRun(uint64_t word) { return wire::TagOf(word) == Tag::kLong && wire::Form
 
 }  // namespace
 
-Merger::Merger(Image* image, Sink sink) : image_(image), sink_(std::move(sink)) {}
+Merger::Merger(Image* image, size_t limit, std::vector<Event>* events, std::function<void()> full)
+    : image_(image), limit_(limit), events_(events), full_(std::move(full)) {}
 
 void Merger::FindReaders() {
   image_->Refresh();
@@ -74,7 +76,7 @@ void Merger::Look(Reader* reader, bool last) {
     if (word != 0) {
       if (NeedsPayload(word) && reader->next + 1 == end && !reader->full) break;
       reader->words.push_back(word);
-      reader->at.push_back(reader->next++);
+      ++reader->next;
       continue;
     }
     // The payload of a call that is just being written does not count as one
@@ -84,11 +86,7 @@ void Merger::Look(Reader* reader, bool last) {
     while (behind < horizon && (Load(&words[behind]) == 0 || IsPayload(Load(&words[behind])))) ++behind;
     if (behind >= horizon && !reader->full) break;
     if (Load(&words[reader->next]) != 0) continue;  // it came between our two looks
-    for (; reader->next < std::min(behind, end); ++reader->next) {
-      if (Load(&words[reader->next]) != 0) continue;  // a payload, for when its call comes
-      reader->words.push_back(kHoleMarker);
-      reader->at.push_back(reader->next);
-    }
+    for (; reader->next < std::min(behind, end); ++reader->next) reader->words.push_back(kHoleMarker);
   }
 }
 
@@ -158,7 +156,7 @@ void Merger::CutHoles(Reader* reader, std::vector<Piece>* pieces) {
               holes.end());
 }
 
-absl::Status Merger::Round(bool last, uint64_t* words) {
+uint64_t Merger::Round(bool last) {
   const uint64_t words_before = words_;
   const uint64_t newest = __atomic_load_n(&image_->control()->ticket, __ATOMIC_ACQUIRE) & wire::kTicketMask;
   FindReaders();  // now, since a spool may be as new as the run
@@ -185,28 +183,25 @@ absl::Status Merger::Round(bool last, uint64_t* words) {
   std::stable_sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
     return a.run != b.run ? a.run < b.run : a.order < b.order;
   });
-  for (const Piece& piece : pieces_) {
-    if (absl::Status status = Emit(piece); !status.ok()) return status;
-  }
-  if (last) {
-    if (absl::Status status = EmitPendingRelease(); !status.ok()) return status;
-  }
+  for (const Piece& piece : pieces_) Emit(piece);
+  if (last) EmitPendingRelease();
   finished_ = 0;
   for_each([&](Reader* reader) {
     if (reader->active && reader->emitted == reader->words.size()) {
       // Keep the memory: the next words go there.
       reader->words.clear();
-      reader->at.clear();
       reader->parsed = reader->emitted = 0;
     }
     if (Finished(*reader)) ++finished_;
   });
-  if (words != nullptr) *words = words_ - words_before;
-  return absl::OkStatus();
+  return words_ - words_before;
 }
 
-absl::Status Merger::Emit(const Piece& piece) {
-  if (piece.late) return EmitCall(piece.reader, piece.late_words[0], piece.late_words[1]);
+void Merger::Emit(const Piece& piece) {
+  if (piece.late) {
+    EmitCall(piece.reader, piece.late_words[0], piece.late_words[1]);
+    return;
+  }
   Reader* const reader = piece.reader;
   for (size_t i = piece.begin; i < piece.end; ++i) {
     const uint64_t word = reader->words[i];
@@ -219,50 +214,50 @@ absl::Status Merger::Emit(const Piece& piece) {
       payload = reader->words[++i];
     }
     if (word == kHoleMarker) {
-      reader->holes.push_back({reader->at[i], piece.run});
-    } else if (absl::Status status = EmitCall(reader, word, payload); !status.ok()) {
-      return status;
+      reader->holes.push_back({reader->IndexOf(i), piece.run});
+    } else {
+      EmitCall(reader, word, payload);
     }
-    reader->emitted = i + 1;
+    if (events_->size() >= limit_) {
+      reader->emitted = i + 1;
+      full_();
+    }
   }
   reader->emitted = piece.end;
   words_ += piece.end - piece.begin;
-  return absl::OkStatus();
 }
 
-absl::Status Merger::FindThread(Reader* reader) {
+void Merger::FindThread(Reader* reader) {
   const auto [it, inserted] = threads_.try_emplace(reader->thread, next_thread_);
   reader->event_thread = it->second;
-  if (!inserted) return absl::OkStatus();
+  if (!inserted) return;
   Event start;
   start.kind = EventKind::kThreadStart;
   start.thread = next_thread_++;
   start.size = reader->system_tid;
-  return EmitEvent(start);
+  EmitEvent(start);
 }
 
-absl::Status Merger::EmitPendingRelease() {
-  if (!have_release_) return absl::OkStatus();
+void Merger::EmitPendingRelease() {
+  if (!have_release_) return;
   have_release_ = false;
   release_.kind = EventKind::kReallocBegin;
-  return sink_(release_);
+  events_->push_back(release_);
 }
 
-absl::Status Merger::EmitEvent(const Event& event) {
-  if (absl::Status status = EmitPendingRelease(); !status.ok()) return status;
-  return sink_(event);
+void Merger::EmitEvent(const Event& event) {
+  EmitPendingRelease();
+  events_->push_back(event);
 }
 
-absl::Status Merger::EmitCall(Reader* reader, uint64_t word, uint64_t payload) {
+void Merger::EmitCall(Reader* reader, uint64_t word, uint64_t payload) {
   Event event;
   const Tag tag = wire::TagOf(word);
   if (tag == Tag::kNone || tag == Tag::kPayload) {
     ++damaged_;
-    return absl::OkStatus();
+    return;
   }
-  if (reader->event_thread == kNoThread) {
-    if (absl::Status status = FindThread(reader); !status.ok()) return status;
-  }
+  if (reader->event_thread == kNoThread) FindThread(reader);
   event.thread = reader->event_thread;
   event.address = wire::ShortAddress(word);
   event.size = wire::ShortSize(word);
@@ -313,10 +308,10 @@ absl::Status Merger::EmitCall(Reader* reader, uint64_t word, uint64_t payload) {
           break;
         case Form::kRun:
         case Form::kPad:
-          return absl::OkStatus();
+          return;
         default:
           ++damaged_;
-          return absl::OkStatus();
+          return;
       }
       break;
     }
@@ -324,12 +319,12 @@ absl::Status Merger::EmitCall(Reader* reader, uint64_t word, uint64_t payload) {
       break;
   }
   if (release) {
-    if (absl::Status held = EmitPendingRelease(); !held.ok()) return held;
+    EmitPendingRelease();
     have_release_ = true;
     release_ = Event();
     release_.thread = event.thread;
     release_.old_address = event.address;
-    return absl::OkStatus();
+    return;
   }
   if (acquire) {
     event.kind = EventKind::kReallocEnd;
@@ -339,7 +334,7 @@ absl::Status Merger::EmitCall(Reader* reader, uint64_t word, uint64_t payload) {
       event.old_address = release_.old_address;
     }
   }
-  return EmitEvent(event);
+  EmitEvent(event);
 }
 
 bool Merger::Finished(const Reader& reader) const {
@@ -355,7 +350,7 @@ std::vector<SegmentPosition> Merger::Positions() const {
       position.set_spool(reader.spool);
       position.set_segment(reader.index);
       position.set_generation(image_->spool(reader.spool)->segments[reader.index].generation);
-      position.set_words(reader.emitted < reader.at.size() ? reader.at[reader.emitted] : reader.next);
+      position.set_words(reader.IndexOf(reader.emitted));
       const auto thread = threads_.find(reader.thread);
       if (thread != threads_.end()) position.set_thread(thread->second);
       positions.push_back(std::move(position));

@@ -26,7 +26,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "proto/event.h"
 #include "proto/trace.pb.h"
 #include "recorder/collector/image.h"
@@ -35,19 +34,18 @@ namespace heaptape {
 
 class Merger {
  public:
-  // Receives events in order. A status that is not OK ends the round with it.
-  using Sink = std::function<absl::Status(const Event&)>;
+  // Events come out at the end of `events`, in order. As soon as there are `limit`
+  // of them `full` is called, which is to take them; a few more may have come.
+  Merger(Image* image, size_t limit, std::vector<Event>* events, std::function<void()> full);
 
-  explicit Merger(Image* image, Sink sink);
+  // One round; the number of words taken. `last` says that the program is gone:
+  // everything there is comes out.
+  uint64_t Round(bool last);
 
-  // One round. `last` says that the program is gone: everything there is comes
-  // out. The number of words taken goes to *words, if not null.
-  absl::Status Round(bool last, uint64_t* words);
-
-  // How far each segment that is not recycled has been given to the sink.
+  // How far each segment that is not recycled has come out.
   std::vector<SegmentPosition> Positions() const;
-  // Gives finished segments back to the program. Only after all that the sink
-  // has received is safe in a file.
+  // Gives finished segments back to the program. Only after all events that came
+  // out are safe in a file.
   void Recycle();
 
   // Segments that Recycle would give back.
@@ -76,13 +74,14 @@ class Merger {
     uint32_t system_tid = 0;
     uint32_t event_thread = kNoThread;  // as numbered in the events
     uint64_t order = 0;
-    std::vector<uint64_t> words; // copied
-    std::vector<uint32_t> at;    // the index of each
+    std::vector<uint64_t> words; // copied: those in front of `next`
     size_t parsed = 0;           // how many of them have been put into pieces
-    size_t emitted = 0;          // how many of them the sink has
+    size_t emitted = 0;          // how many of them have come out
     size_t first_look = 0;
     uint64_t run = 0;            // in force at `parsed`
     std::vector<Hole> holes;
+
+    uint32_t IndexOf(size_t word) const { return next - static_cast<uint32_t>(words.size() - word); }
   };
 
   // A stretch of one run in one segment.
@@ -100,15 +99,18 @@ class Merger {
   void Cut(Reader* reader, uint64_t newest, bool last, std::vector<Piece>* pieces);
   void HoldBack(uint64_t newest, std::vector<Reader*>* of_newest);
   void CutHoles(Reader* reader, std::vector<Piece>* pieces);
-  absl::Status Emit(const Piece& piece);
-  absl::Status EmitCall(Reader* reader, uint64_t word, uint64_t payload);
-  absl::Status EmitEvent(const Event& event);
-  absl::Status EmitPendingRelease();
-  absl::Status FindThread(Reader* reader);
+  // Puts out the calls of a piece.
+  void Emit(const Piece& piece);
+  void EmitCall(Reader* reader, uint64_t word, uint64_t payload);
+  void EmitEvent(const Event& event);
+  void EmitPendingRelease();
+  void FindThread(Reader* reader);
   bool Finished(const Reader& reader) const;
 
   Image* const image_;
-  const Sink sink_;
+  const size_t limit_;
+  std::vector<Event>* const events_;
+  const std::function<void()> full_;
   std::vector<std::vector<Reader>> readers_;  // by spool and index
   absl::flat_hash_map<uint32_t, uint32_t> threads_;  // recorder's number -> dense
   uint32_t next_thread_ = 0;

@@ -23,6 +23,8 @@ namespace {
 
 // What is in segments only is safe too, but nobody can look at it yet.
 constexpr uint64_t kFlushNs = 200'000'000;
+// A call can be more than one event: its thread's start, a realloc's two halves.
+constexpr uint32_t kRoom = 8;
 // Finished segments are given back together: about two full batches.
 constexpr uint32_t kFlushSegments = 16;
 
@@ -74,26 +76,19 @@ Recording::Recording(std::unique_ptr<Image> image, std::unique_ptr<TraceWriter> 
     : image_(std::move(image)),
       writer_(std::move(writer)),
       program_(std::move(program)),
-      merger_(image_.get(), [this](const Event& event) { return Receive(event); }) {}
+      merger_(image_.get(), kMaxBatchEvents - kRoom, writer_->pending(), [this] { Flush(); }) {}
 
-absl::Status Recording::Receive(const Event& event) {
+void Recording::Flush() {
   if (!status_.ok()) {
-    ++dropped_;
-    return absl::OkStatus();
+    dropped_ += writer_->pending()->size();
+    writer_->pending()->clear();
+    return;
   }
-  if (writer_->full()) Note(Flush());
-  if (status_.ok()) return writer_->Append(event);
-  ++dropped_;
-  return absl::OkStatus();
-}
-
-absl::Status Recording::Flush() {
   last_flush_ns_ = MonotonicNs();
   writer_->set_time_ns(last_flush_ns_);
   const uint64_t events = writer_->events();
-  const absl::Status status = writer_->Flush(merger_.Positions());
+  Note(writer_->Flush(merger_.Positions()));
   dropped_ += events - writer_->events();
-  return status;
 }
 
 void Recording::Note(const absl::Status& status) {
@@ -101,13 +96,12 @@ void Recording::Note(const absl::Status& status) {
 }
 
 uint64_t Recording::Drain() {
-  uint64_t words = 0;
-  Note(merger_.Round(/*last=*/false, &words));
+  const uint64_t words = merger_.Round(/*last=*/false);
   const uint32_t finished = merger_.finished_segments();
   if (finished >= kFlushSegments || (finished > 0 && words == 0) || MonotonicNs() - last_flush_ns_ > kFlushNs) {
     // Segments go back only when what was in them cannot be lost any more; or
     // when it is lost already, for the program must not wait for nothing.
-    if (status_.ok()) Note(Flush());
+    Flush();
     merger_.Recycle();
   }
   return words;
@@ -145,7 +139,7 @@ void Recording::SampleMemory() {
 }
 
 void Recording::Finish(int wait_status) {
-  Note(merger_.Round(/*last=*/true, nullptr));
+  merger_.Round(/*last=*/true);
   const wire::Control& control = *image_->control();
   Footer footer;
   footer.set_lost_events(control.lost_calls + dropped_);

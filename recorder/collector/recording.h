@@ -54,8 +54,7 @@ class Recording {
  private:
   Recording(std::unique_ptr<Image> image, std::unique_ptr<TraceWriter> writer, std::string program);
 
-  absl::Status Receive(const Event& event);
-  absl::Status Flush();
+  void Flush();
   void Note(const absl::Status& status);
 
   const std::unique_ptr<Image> image_;

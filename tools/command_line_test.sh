@@ -1,34 +1,7 @@
 #!/bin/bash
 # The command as a person meets it: what it prints where, and its exit status.
 set -u
-heaptape=$PWD/$1
-cd "$TEST_TMPDIR" || exit 1
-failures=0
-
-# check STATUS "STDERR PATTERN" ARGUMENTS...: the standard output is left in `out`.
-check() {
-  local status=$1 pattern=$2
-  shift 2
-  "$heaptape" "$@" >out 2>err
-  local got=$?
-  if [[ $got != "$status" ]]; then
-    echo "heaptape $*: exit status $got, not $status: $(cat err)"
-    failures=$((failures + 1))
-  fi
-  if ! grep -q -E -e "^$pattern\$" err && [[ -n $pattern || -s err ]]; then
-    echo "heaptape $*: standard error is '$(cat err)', not '$pattern'"
-    failures=$((failures + 1))
-  fi
-  if [[ $status == 2 && $(wc -l <err) != 1 ]]; then
-    echo "heaptape $*: wrong usage is worth one line, not '$(cat err)'"
-    failures=$((failures + 1))
-  fi
-}
-
-# expect TEXT: `out` is exactly that.
-expect() {
-  diff -u <(printf '%s' "$1") out || failures=$((failures + 1))
-}
+source tools/command_check.sh "$1"
 
 # Usage.
 check 0 "" --help
@@ -86,32 +59,6 @@ offset=$(LC_ALL=C grep -obUaP '\x28\xb5\x2f\xfd' long.heaptape | sed -n '2s/:.*/
 printf '\xff\xff\xff\xff' | dd of=long.heaptape bs=1 seek=$((offset + 8)) conv=notrunc status=none
 check 1 "heaptape: long.heaptape: events 1 to 65536 are lost" cat long.heaptape
 [[ $(head -1 out) == "65537 t0 free(0x0)" ]] || { echo "long: $(head -1 out)"; failures=$((failures + 1)); }
-
-# Replays: wrong settings are wrong usage, two replays agree, and every total adds up.
-check 2 "heaptape: replay: no tunable glibc.malloc.mmap_treshold; did you mean glibc.malloc.mmap_threshold\? .*" \
-  replay t.heaptape --tunable=glibc.malloc.mmap_treshold=65536
-check 2 "heaptape: replay: --mmap-threshold: \"64Q\" is not a size: .*" replay t.heaptape --mmap-threshold=64Q
-check 2 "heaptape: replay: glibc.malloc.tcache_count=4294967296 is out of range: .*" replay t.heaptape --tcache-count=4G
-check 2 "heaptape: holes: --at: .*" holes t.heaptape --at=noon
-for ((i = 0; i < 2000; ++i)); do
-  printf '1: malloc 0x%x %d\n' $((0x10000000 + i * 65536)) $((i * 7 % 60000))
-  ((i % 3 == 0)) && printf '2: free 0x%x\n' $((0x10000000 + i / 2 * 65536))
-done >in3.txt
-check 0 "" import --from=android in3.txt -o r.heaptape
-check 0 "" replay r.heaptape --check --format=json --mmap-threshold=32K
-jq -e '.digest and .checked and .settings.tunables["glibc.malloc.mmap_threshold"] == 32768 and
-       .end.system_bytes == .end.usable_bytes + .end.overhead_bytes + .end.hole_bytes' out >/dev/null ||
-  { echo "replay: $(cat out)"; failures=$((failures + 1)); }
-digest=$(jq -r .digest out)
-check 0 "" replay r.heaptape --tunable=glibc.malloc.mmap_threshold=32K --touch=pages
-grep -qx "digest     $digest" out || { echo "another digest than $digest: $(cat out)"; failures=$((failures + 1)); }
-for at in end peak 1000; do
-  check 0 "" holes r.heaptape --at=$at --top=3 --format=json
-  jq -e '.system_bytes == .usable_bytes + .overhead_bytes + .hole_bytes and (.holes | length) <= 3 and
-         .hole_bytes == ([.histogram[].bytes] | add) and .hole_count == ([.histogram[].count] | add)' out >/dev/null ||
-    { echo "holes --at=$at: $(cat out)"; failures=$((failures + 1)); }
-done
-[[ $(jq .at_event out) == 1000 ]] || { echo "holes stopped at $(jq .at_event out)"; failures=$((failures + 1)); }
 
 # Readers that stop early, and full disks.
 "$heaptape" cat t.heaptape | head -1 >/dev/null

@@ -420,6 +420,25 @@ TEST(Replay, StoppedByProgress) {
   EXPECT_EQ(result->blocks.size(), result->live_blocks);
 }
 
+TEST(Replay, AnotherAllocatorAnswersToTheSameWorld) {
+  ToyProgram program;
+  program.Churn(11, 20000, 1000, 1000, 3);
+  ReplaySettings settings;
+  settings.allocator = std::string(getenv("TEST_SRCDIR")) + "/heaptape/replayer/driver/libtoy.so";
+  settings.touch = Touch::kPages;
+  const ReplayResult a = Replayed(program, settings);
+  EXPECT_FALSE(a.settings.is_glibc);
+  EXPECT_EQ(a.settings.allocator_path, settings.allocator);
+  EXPECT_EQ(a.system_bytes, 128u << 20);
+  EXPECT_EQ(a.syscalls.mmap, 2u);
+  EXPECT_EQ(a.regions.size(), 2u);
+  EXPECT_EQ(a.mallinfo_arena, 0u);
+  EXPECT_GT(a.resident_bytes, a.usable_bytes);
+  const ReplayResult b = Replayed(program, settings);
+  EXPECT_TRUE(CompareReplays(a, b).ok()) << CompareReplays(a, b);
+  EXPECT_NE(a.digest, Replayed(program).digest);
+}
+
 TEST(Replay, WrongSettingsAreErrors) {
   ToyProgram program;
   auto replayer = Replayer::Create(EventsInMemory(MachineOf(8), program.events()));

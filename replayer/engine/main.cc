@@ -17,6 +17,7 @@
 #include "replayer/engine/engine.h"
 #include "replayer/engine/own_allocator.h"
 #include "replayer/engine/own_pages.h"
+#include "replayer/engine/own_world.h"
 #include "replayer/engine/process_maps.h"
 #include "replayer/engine/raw_syscall.h"
 #include "replayer/engine/results.h"
@@ -117,6 +118,7 @@ const char* SetUp(Engine* engine, int ring_fd) {
   SharedHeader* shared = engine->shared;
   if (shared->version != kSharedVersion) return "driver and engine are of different versions";
   SetSignals();
+  SetClock(&engine->progress.events);
   const long personality = RawSyscall(SYS_personality, 0xffffffff);  // asks only
   shared->aslr_disabled = personality >= 0 && (personality & ADDR_NO_RANDOMIZE) != 0;
   strncpy(shared->glibc_version, gnu_get_libc_version(), sizeof(shared->glibc_version) - 1);

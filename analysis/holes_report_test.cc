@@ -46,7 +46,7 @@ TEST(HolesReportTest, Text) {
             "    3,000,000  3.0   33.3  pinned: a live block or one of the allocator's own lies behind\n"
             "    6,000,000  6.0   66.7  not pinned: at the end of a region, kept by a threshold, a pad, or freed blocks in caches\n"
             "  = 9,000,000  9.0  100.0  holes\n"
-            "    8,900,000  8.9   98.9  of these trimmable: whole pages that malloc_trim(0) could return\n"
+            "    8,900,000  8.9   98.9  of these trimmable: whole pages, which the kernel could have back\n"
             "\n"
             "holes by size, bytes\n"
             "       from         to  count      bytes      %\n"

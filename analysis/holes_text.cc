@@ -83,7 +83,7 @@ std::string HolesText(const HolesReport& report) {
     add("", report.hole_bytes - report.top_bytes, "pinned: a live block or one of the allocator's own lies behind");
     add("", report.top_bytes, "not pinned: at the end of a region, kept by a threshold, a pad, or freed blocks in caches");
     add("= ", report.hole_bytes, "holes");
-    add("", report.trimmable_bytes, "of these trimmable: whole pages that malloc_trim(0) could return");
+    add("", report.trimmable_bytes, "of these trimmable: whole pages, which the kernel could have back");
     text += "\nof the holes\n" + table.Render();
     text += HistogramText(report);
     if (!report.largest.empty()) text += LargestText(report);

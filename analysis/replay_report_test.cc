@@ -100,6 +100,17 @@ TEST(ReplayReportTest, Text) {
             "  0.500  seconds in all\n");
 }
 
+TEST(ReplayReportTest, AnotherAllocatorIsNamedAndItsLimitsAreSaid) {
+  ReplayResult result = Example();
+  result.settings.is_glibc = false;
+  result.settings.allocator = "jemalloc";
+  result.settings.allocator_path = "/lib/libjemalloc.so.2";
+  const std::string text = ReplayHeadText("toy.heaptape", result);
+  EXPECT_NE(text.find("allocator  jemalloc, /lib/libjemalloc.so.2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("note       this allocator's own tables count as holes"), std::string::npos) << text;
+  EXPECT_EQ(text.find("mmap_max"), std::string::npos) << text;
+}
+
 TEST(ReplayReportTest, Json) {
   const ReplayResult result = Example();
   const nlohmann::ordered_json json = ReplayJson("toy.heaptape", result, Holes(result), false);

@@ -59,6 +59,10 @@ void AddSettings(const ReplayResult& result, TextTable* table) {
     setting("setting mmap_threshold, trim_threshold, top_pad or mmap_max, whatever the value, also stops");
     setting("glibc from raising its mmap threshold when mmapped blocks are freed");
   }
+  if (!settings.is_glibc) {
+    setting("this allocator's own tables count as holes where they lie among its blocks; glibc's settings and");
+    setting("malloc_trim do not reach it");
+  }
   for (const std::string& note : settings.notes) {
     label = "note";
     setting(Printable(note));

@@ -54,8 +54,9 @@ class HelpFormatter : public CLI::Formatter {
   }
   std::string make_option_desc(const CLI::Option* option) const override {
     std::string text = option->get_description();
-    if (!option->get_default_str().empty()) absl::StrAppend(&text, " (default ", option->get_default_str(), ")");
-    return Wrapped(text, kHelpWidth - kOptionColumn);
+    // The default is not to be torn from its name: a tab stands for that space.
+    if (!option->get_default_str().empty()) absl::StrAppend(&text, " (default\t", option->get_default_str(), ")");
+    return absl::StrReplaceAll(Wrapped(text, kHelpWidth - kOptionColumn), {{"\t", " "}});
   }
 };
 

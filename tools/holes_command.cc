@@ -75,7 +75,7 @@ void AddHolesCommand(CommandSet& commands) {
   AddReplayOptions(app, &flags->replay);
   app.footer(
       "A hole is memory between live blocks, large enough to hold another; the block that ends it pins it.\n"
-      "Trimmable are the whole pages inside holes, which malloc_trim(0) could return.");
+      "Trimmable are the whole pages inside holes: in glibc, what malloc_trim(0) could return.");
 }
 
 }  // namespace heaptape

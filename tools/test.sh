@@ -18,6 +18,9 @@ bazel test -c opt //... --test_env=HEAPTAPE_SHARED --noshow_progress --color=no 
 
 passed=$(grep -cE '^//\S+ +(\(cached\) )?PASSED' "$log" || true)
 failed=$(grep -cE '^//\S+ +(\(cached\) )?(FAILED|TIMEOUT|NO STATUS|INCOMPLETE)' "$log" || true)
+# Bazel cannot ask itself about its own graph in a test.
+if tools/check_layers.sh; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+
 # A build that broke has run nothing, and must not look like success.
 if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
 if [ "$passed" -eq 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi

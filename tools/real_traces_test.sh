@@ -1,0 +1,44 @@
+#!/bin/bash
+# Determinism on real programs: two replays agree in every address and figure,
+# also while both cores are busy.
+set -euo pipefail
+heaptape=$PWD/$1
+cd "$TEST_TMPDIR"
+
+PYTHONMALLOC=malloc "$heaptape" record -o python.heaptape -- /usr/bin/python3 -c '
+import ast, json, os
+root = os.path.dirname(os.__file__)
+for name in sorted(os.listdir(root))[:12]:
+    if name.endswith(".py"):
+        with open(os.path.join(root, name), encoding="utf-8") as source:
+            json.loads(json.dumps(ast.dump(ast.parse(source.read()))))'
+traces=(python)
+if [[ -d ${HEAPTAPE_SHARED:-}/traces/android ]]; then
+  for name in surfaceflinger systemui; do
+    "$heaptape" import --from=android "$HEAPTAPE_SHARED/traces/android/$name.zip" -o "$name.heaptape"
+    traces+=("$name")
+  done
+else
+  echo "skipped the Android traces: HEAPTAPE_SHARED does not name a directory with traces/android"
+fi
+
+for trace in "${traces[@]}"; do
+  "$heaptape" replay --check --format=json "$trace.heaptape" >"$trace.quiet"
+  jq -e .checked "$trace.quiet" >/dev/null
+done
+
+busy=()
+trap 'kill "${busy[@]}"' EXIT
+for ((core = 0; core < $(nproc); ++core)); do
+  (while :; do :; done) &
+  busy+=($!)
+done
+for trace in "${traces[@]}"; do
+  "$heaptape" replay --check --format=json "$trace.heaptape" >"$trace.busy"
+  # Nothing but times may differ between a quiet machine and a busy one.
+  for run in quiet busy; do
+    jq 'del(.replay_seconds, .allocator_seconds, .minor_faults)' "$trace.$run" >"$trace.$run.figures"
+  done
+  diff "$trace.quiet.figures" "$trace.busy.figures"
+  echo "$trace: $(jq -r '"\(.trace.events) events, \(.trace.threads) threads, digest \(.digest)"' "$trace.busy")"
+done

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -327,6 +328,32 @@ TEST(Replay, PeakOfSystemBytesIsThatOfTheTimelineOrMore) {
   EXPECT_GT(largest, result.peak_system.bytes / 2);
   EXPECT_EQ(result.timeline.back().event, result.events_done);
   EXPECT_EQ(result.timeline.back().requested_bytes, result.requested_bytes);
+}
+
+// Replayed() compares the regions with mallinfo2 each time.
+TEST(Replay, RegionsAgreeWithGlibcUnderEverySetting) {
+  ToyProgram program;
+  program.Churn(12, 60000, 1500, 150000, 7);
+  program.Thread(3).EndThread();
+  program.Thread(5).EndThread();
+  program.Thread(0).Churn(13, 20000, 300, 400000, 3);
+  for (const auto& [name, value] : std::vector<std::pair<const char*, const char*>>{
+           {"top_pad", "0"},
+           {"top_pad", "10000000"},
+           {"trim_threshold", "0"},
+           {"mmap_max", "0"},
+           {"mmap_threshold", "4096"},
+           {"arena_max", "2"},
+           {"tcache_count", "0"},
+           {"tcache_max", "1032"},
+           {"mxfast", "160"},
+           {"perturb", "85"},
+           {"hugetlb", "1"},
+           {"hugetlb", "2"}}) {
+    SCOPED_TRACE(std::string(name) + "=" + value);
+    Replayed(program, With(name, value));
+    Replayed(program, With(name, value), {.trim_at_event = 40000});
+  }
 }
 
 TEST(Replay, TokensGiveTheSameAsFsBase) {

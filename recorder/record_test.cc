@@ -200,12 +200,13 @@ TEST_F(RecordTest, EveryCallIsThereAsItWas) {
 }
 
 TEST_F(RecordTest, TheHeaderSaysWhoWasRecorded) {
-  ASSERT_EQ(Record({kPrograms + "every_call", "an argument"}, {}, {"GLIBC_TUNABLES=glibc.malloc.tcache_count=3"}).exit_code,
+  ASSERT_EQ(Record({kPrograms + "every_call", "an argument", "\xff not text"}, {}, {"GLIBC_TUNABLES=glibc.malloc.tcache_count=3"}).exit_code,
             7);
   const Header header = ReadTrace(trace_path_).header;
   EXPECT_EQ(header.program(), "every_call");
-  ASSERT_EQ(header.command_line_size(), 2);
+  ASSERT_EQ(header.command_line_size(), 3);
   EXPECT_EQ(header.command_line(1), "an argument");
+  EXPECT_EQ(header.command_line(2), "\\xff not text");
   EXPECT_GT(header.pid(), 1);
   EXPECT_GT(header.start_time_ticks(), 0u);
   EXPECT_GE(header.cpus(), 1u);

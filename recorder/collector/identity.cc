@@ -1,6 +1,7 @@
 #include "recorder/collector/identity.h"
 
 #include <elf.h>
+#include <google/protobuf/stubs/common.h>
 #include <link.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -34,6 +35,12 @@ std::string ReadFile(const std::string& path) {
 
 std::string ReadLine(const std::string& path) {
   return std::string(absl::StripAsciiWhitespace(ReadFile(path)));
+}
+
+// Linux strings are bytes, protobuf's are text: what is not text is escaped.
+std::string Text(absl::string_view bytes) {
+  const bool valid = google::protobuf::internal::IsStructurallyValidUTF8(bytes.data(), static_cast<int>(bytes.size()));
+  return valid ? std::string(bytes) : absl::CHexEscape(bytes);
 }
 
 // Hex of the NT_GNU_BUILD_ID note of a 64-bit ELF file, or "". The file need not
@@ -88,7 +95,7 @@ void AddObjects(const std::string& maps, Header* header) {
     if (path == last || absl::StrContains(path, "/spool.") || absl::EndsWith(path, "/control")) continue;
     last = path;
     MappedObject* const object = header->add_objects();
-    object->set_path(path);
+    object->set_path(Text(path));
     uint64_t base = 0;
     if (absl::SimpleHexAtoi(line.substr(0, line.find('-')), &base)) object->set_base(base);
     object->set_build_id(BuildId(path));
@@ -103,9 +110,9 @@ void AddLimits(const std::string& limits, Header* header) {
     if (!absl::StartsWith(line, "Max ") || line.size() < 68) continue;
     // Columns of fixed width: name 26, soft 21, hard 21, unit.
     const auto value = [&line](size_t at) {
-      uint64_t number = std::numeric_limits<uint64_t>::max();
-      (void)absl::SimpleAtoi(absl::StripAsciiWhitespace(line.substr(at, 21)), &number);
-      return number;
+      uint64_t number;
+      const bool limited = absl::SimpleAtoi(absl::StripAsciiWhitespace(line.substr(at, 21)), &number);
+      return limited ? number : std::numeric_limits<uint64_t>::max();
     };
     Limit* const limit = header->add_limits();
     limit->set_name(std::string(absl::StripAsciiWhitespace(line.substr(0, 26))));
@@ -145,7 +152,7 @@ Header IdentityOf(Image* image) {
 
   const std::string cmdline = ReadFile(directory + "/cmdline");
   for (absl::string_view argument : absl::StrSplit(absl::StripSuffix(cmdline, absl::string_view("\0", 1)), '\0')) {
-    header.add_command_line(std::string(argument));
+    header.add_command_line(Text(argument));
   }
   const std::string maps = ReadFile(directory + "/maps");
   AddObjects(maps, &header);
@@ -162,7 +169,7 @@ Header IdentityOf(Image* image) {
   for (absl::string_view entry : absl::StrSplit(ReadFile(directory + "/environ"), '\0')) {
     if (absl::StartsWith(entry, "GLIBC_TUNABLES=") || absl::StartsWith(entry, "MALLOC_") ||
         absl::StartsWith(entry, "LD_PRELOAD=")) {
-      header.add_environment(std::string(entry));
+      header.add_environment(Text(entry));
     }
   }
   AddLimits(ReadFile(directory + "/limits"), &header);

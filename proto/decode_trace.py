@@ -11,9 +11,9 @@ from google.protobuf.internal.decoder import _DecodeVarint
 import trace_pb2
 
 KINDS = ("malloc free calloc realloc realloc_begin realloc_end memalign aligned_alloc posix_memalign valloc pvalloc "
-         "thread_start thread_end mallopt malloc_trim").split()
+         "thread_start thread_end mallopt malloc_trim fork").split()
 MALLOC, FREE, CALLOC, REALLOC, REALLOC_BEGIN = range(5)
-THREAD_START, THREAD_END, MALLOPT, MALLOC_TRIM = range(11, 15)
+THREAD_START, THREAD_END, MALLOPT, MALLOC_TRIM, FORK = range(11, 16)
 MASK = (1 << 64) - 1
 
 
@@ -96,7 +96,7 @@ def decode(batch):
             old = next(calls) if kind in (REALLOC, REALLOC_BEGIN, MALLOPT) else 0
             if kind in (MALLOPT, MALLOC_TRIM):
                 address = next(calls)
-            elif kind not in (FREE, REALLOC_BEGIN, THREAD_START, THREAD_END):
+            elif kind not in (FREE, REALLOC_BEGIN, THREAD_START, THREAD_END, FORK):
                 address = new_address(size, False)
                 allocate(address, size)
         yield kind, thread, address, old, size, alignment
@@ -109,7 +109,7 @@ def text(kind, address, old, size, alignment):
     if 6 <= kind <= 8:
         arguments = f"{1 << alignment}, {size}"
     result = f" = {address}" if kind in (MALLOPT, MALLOC_TRIM) else f" = {address:#x}"
-    returns = kind not in (FREE, REALLOC_BEGIN, THREAD_START, THREAD_END)
+    returns = kind not in (FREE, REALLOC_BEGIN, THREAD_START, THREAD_END, FORK)
     return f"{KINDS[kind]}({arguments}){result if returns else ''}"
 
 

@@ -19,6 +19,7 @@ const char* EventName(EventKind kind) {
     case EventKind::kThreadEnd: return "thread_end";
     case EventKind::kMallopt: return "mallopt";
     case EventKind::kMallocTrim: return "malloc_trim";
+    case EventKind::kFork: return "fork";
   }
   return "unknown";
 }

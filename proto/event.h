@@ -29,9 +29,10 @@ enum class EventKind : uint8_t {
   kThreadEnd = 12,     // thread's own caches are about to be torn down
   kMallopt = 13,       // mallopt(int(size), int(old_address)) == address
   kMallocTrim = 14,    // malloc_trim(size) == address
+  kFork = 15,          // thread forks; size is the number of the fork, from 1
 };
 
-inline constexpr int kEventKinds = 15;
+inline constexpr int kEventKinds = 16;
 
 // Readable name: the C function for calls ("malloc"), "thread_start" and the
 // like for the rest. Never null; "unknown" outside the enumeration.

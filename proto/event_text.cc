@@ -42,6 +42,10 @@ void AppendEventText(uint64_t number, const Event& event, std::string* out) {
       absl::StrAppend(out, "tid ", event.size);
       returns = false;
       break;
+    case EventKind::kFork:
+      absl::StrAppend(out, event.size);
+      returns = false;
+      break;
     case EventKind::kThreadEnd:
       returns = false;
       break;

@@ -39,6 +39,7 @@ std::vector<Event> Oddities() {
       {.address = 0xc000, .size = 14, .thread = 7, .kind = EventKind::kPvalloc, .alignment_log2 = 12},
       {.address = 1, .old_address = 65536, .size = static_cast<uint64_t>(-3), .thread = 7, .kind = EventKind::kMallopt},
       {.address = 1, .size = 0, .thread = 7, .kind = EventKind::kMallocTrim},
+      {.size = 1, .thread = 7, .kind = EventKind::kFork},
       {.address = 0x8000, .kind = EventKind::kFree},
       {.address = 0x77770, .kind = EventKind::kFree},
       {.address = 0, .kind = EventKind::kFree},

@@ -101,6 +101,7 @@ void PlanCompiler::AddOne(const Event& event) {
       EndRealloc(event);
       return;
     case EventKind::kThreadStart:
+    case EventKind::kFork:
       Skip();
       return;
     case EventKind::kThreadEnd:
@@ -263,6 +264,7 @@ void PlanCompiler::Call(uint32_t thread, Op op, uint64_t slot, uint64_t size) {
   } else {
     Put(Encode(op, slot, size));
   }
+  if (options_.placement && HasRecordedAddress(op)) Put(blocks_[slot].recorded_address);
 }
 
 void PlanCompiler::EnterLane(uint32_t thread) {

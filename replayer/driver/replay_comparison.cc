@@ -43,6 +43,7 @@ absl::Status CompareReplays(const ReplayResult& a, const ReplayResult& b) {
       {"arena bytes by mallinfo2", a.mallinfo_arena, b.mallinfo_arena},
       {"mmapped bytes by mallinfo2", a.mallinfo_hblkhd, b.mallinfo_hblkhd},
       {"bytes in use by mallinfo2", a.mallinfo_uordblks, b.mallinfo_uordblks},
+      {"steps of growth", a.growth.size(), b.growth.size()},
       {"number of samples", a.timeline.size(), b.timeline.size()},
       {"number of regions", a.regions.size(), b.regions.size()},
       {"number of blocks", a.blocks.size(), b.blocks.size()},
@@ -60,6 +61,14 @@ absl::Status CompareReplays(const ReplayResult& a, const ReplayResult& b) {
     if (left.system_bytes != right.system_bytes) {
       return Differ(absl::StrCat("system bytes at event ", left.event), left.system_bytes,
                     right.system_bytes);
+    }
+  }
+  for (size_t i = 0; i < a.growth.size(); ++i) {
+    const GrowthStep& left = a.growth[i];
+    const GrowthStep& right = b.growth[i];
+    if (left.event != right.event) return Differ("a step's event", left.event, right.event);
+    if (left.bytes != right.bytes) {
+      return Differ(absl::StrCat("the step at event ", left.event), left.bytes, right.bytes);
     }
   }
   // Where the kernel randomises, only distances agree, and the digest has those.

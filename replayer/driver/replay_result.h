@@ -7,12 +7,14 @@
 #define HEAPTAPE_REPLAYER_DRIVER_REPLAY_RESULT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "proto/event.h"
 #include "proto/trace.pb.h"
 #include "proto/trace_reader.h"
+#include "replayer/driver/growth_log.h"
 #include "replayer/driver/replay_settings.h"
 #include "replayer/plan/instruction.h"
 #include "replayer/plan/plan_compiler.h"
@@ -104,7 +106,12 @@ struct ReplayResult {
   double sample_seconds = 0;     // it took samples
   double replay_seconds = 0;     // from start to end, all told
 
+  // Set if PlanOptions::placement asked for it: how far blocks lie where the
+  // recording had them.
+  std::optional<PlacementCounts> placement;
+
   std::vector<TimelinePoint> timeline;
+  std::vector<GrowthStep> growth;  // empty unless settings.syscalls_seen
   std::vector<Region> regions;    // by address
   std::vector<LiveBlock> blocks;  // by address
   std::vector<Slot> own_blocks;   // by address: the allocator's own, part of overhead

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "replayer/driver/engine_environment.h"
 #include "replayer/driver/engine_process.h"
+#include "replayer/driver/growth_log.h"
 #include "replayer/driver/plan_writer.h"
 #include "replayer/driver/replay_comparison.h"
 #include "replayer/driver/result_reader.h"
@@ -48,10 +49,15 @@ struct Replayer::Plan {
 // One replay: an engine, what it shares with us, and what it is fed.
 class Replayer::Session {
  public:
-  Session(const ReplaySettings& settings, const ReplayProgress& progress)
-      : settings_(settings), progress_(progress), started_(Clock::now()), reported_(started_) {}
+  Session(const ReplaySettings& settings, const ReplayProgress& progress,
+          const MemoryCallSink& memory_calls)
+      : settings_(settings),
+        progress_(progress),
+        memory_calls_(memory_calls),
+        started_(Clock::now()),
+        reported_(started_) {}
 
-  absl::Status Start(const Header& header, const SharedMemory& ring) {
+  absl::Status Start(const Header& header, const PlanOptions& options, const SharedMemory& ring) {
     const absl::StatusOr<Tunables> tunables = Tunables::Load(settings_.glibc_directory);
     if (!tunables.ok()) return tunables.status();
     absl::StatusOr<EngineEnvironment> environment =
@@ -68,7 +74,12 @@ class Replayer::Session {
     to_engine.version = kSharedVersion;
     to_engine.touch = settings_.touch;
     to_engine.token_mode = settings_.token_mode;
+    to_engine.placement = options.placement;
     to_engine.ring_words = ring.bytes() / sizeof(uint64_t);
+    calls_.emplace(shared_->data(), [this](const MemoryCall& call) {
+      growth_.Add(call);
+      if (memory_calls_ != nullptr) memory_calls_(call);
+    });
 
     absl::StatusOr<std::unique_ptr<EngineProcess>> process = EngineProcess::Start(
         *engine, settings_.glibc_directory, environment_.variables, shared_->fd(), ring.fd());
@@ -116,6 +127,7 @@ class Replayer::Session {
     }
     const absl::Status ended = process_->Wait();
     if (!ended.ok()) return ended;
+    calls_->Drain();
     if (StateOf(*shared) == EngineState::kFailed) {
       const size_t length = strnlen(shared->failure, sizeof(shared->failure));
       return absl::InternalError(
@@ -129,6 +141,7 @@ class Replayer::Session {
     result.settings.allocator = settings_.allocator;
     result.settings.notes.insert(result.settings.notes.end(), environment_.notes.begin(),
                                  environment_.notes.end());
+    result.growth = growth_.steps();
     result.replay_seconds = SecondsSince(started_);
     return result;
   }
@@ -138,6 +151,7 @@ class Replayer::Session {
 
   // Reports progress. False once the engine is done, one way or another.
   bool GoOn(double fraction) {
+    calls_->Drain();
     const EngineState state = StateOf(*header_of_shared());
     if (state != EngineState::kStarting && state != EngineState::kRunning) return false;
     const Clock::time_point now = Clock::now();
@@ -152,10 +166,13 @@ class Replayer::Session {
 
   const ReplaySettings& settings_;
   const ReplayProgress& progress_;
+  const MemoryCallSink& memory_calls_;
   const Clock::time_point started_;
   Clock::time_point reported_;
   EngineEnvironment environment_;
   std::optional<SharedMemory> shared_;
+  std::optional<MemoryCallReader> calls_;
+  GrowthLog growth_;
   std::unique_ptr<EngineProcess> process_;
 };
 
@@ -179,10 +196,11 @@ Replayer::Replayer(EventSourceFactory events, const PlanOptions& options,
 Replayer::~Replayer() = default;
 
 absl::StatusOr<ReplayResult> Replayer::Run(const ReplaySettings& settings,
-                                           const ReplayProgress& progress) {
-  absl::StatusOr<ReplayResult> result = RunOnce(settings, progress);
+                                           const ReplayProgress& progress,
+                                           const MemoryCallSink& memory_calls) {
+  absl::StatusOr<ReplayResult> result = RunOnce(settings, progress, memory_calls);
   if (!settings.check || !result.ok() || result->stopped) return result;
-  const absl::StatusOr<ReplayResult> again = RunOnce(settings, progress);
+  const absl::StatusOr<ReplayResult> again = RunOnce(settings, progress, nullptr);
   if (!again.ok()) return again.status();
   if (again->stopped) return result;
   const absl::Status same = CompareReplays(*result, *again);
@@ -191,12 +209,16 @@ absl::StatusOr<ReplayResult> Replayer::Run(const ReplaySettings& settings,
 }
 
 absl::StatusOr<ReplayResult> Replayer::RunOnce(const ReplaySettings& settings,
-                                               const ReplayProgress& progress) {
-  Session session(settings, progress);
+                                               const ReplayProgress& progress,
+                                               const MemoryCallSink& memory_calls) {
+  if (options_.placement && settings.allocator != "glibc") {
+    return absl::InvalidArgumentError("placement can only be compared under glibc");
+  }
+  Session session(settings, progress, memory_calls);
   std::unique_lock<std::mutex> lock(mutex_);
   if (plan_ != nullptr) {
     lock.unlock();
-    const absl::Status started = session.Start(header_, plan_->words);
+    const absl::Status started = session.Start(header_, options_, plan_->words);
     if (!started.ok()) return started;
     session.Offer(plan_->outcome.totals.words);
     return session.Finish(header_, &plan_->outcome);
@@ -209,7 +231,7 @@ absl::StatusOr<ReplayResult> Replayer::RunOnce(const ReplaySettings& settings,
   if (!ring.ok()) return ring.status();
   absl::StatusOr<std::unique_ptr<EventSource>> source = events_();
   if (!source.ok()) return source.status();
-  const absl::Status started = session.Start(header_, *ring);
+  const absl::Status started = session.Start(header_, options_, *ring);
   if (!started.ok()) return started;
   PlanCompiler compiler(options_);
   const absl::StatusOr<bool> whole = session.Feed(source->get(), &compiler, &*ring);

@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "replayer/driver/event_source.h"
+#include "replayer/driver/memory_call_reader.h"
 #include "replayer/driver/replay_result.h"
 #include "replayer/driver/replay_settings.h"
 #include "replayer/plan/plan_compiler.h"
@@ -45,9 +46,11 @@ class Replayer {
   // Errors: InvalidArgument or NotFound for wrong settings, Internal if the
   // allocator crashed or the engine failed, Aborted if settings.check is set and
   // two replays differ, ResourceExhausted if there are too many live blocks, those
-  // of the event source.
+  // of the event source. `memory_calls`, if set, is told of every memory system
+  // call of the allocator, on this thread, while the replay runs.
   absl::StatusOr<ReplayResult> Run(const ReplaySettings& settings,
-                                   const ReplayProgress& progress = nullptr);
+                                   const ReplayProgress& progress = nullptr,
+                                   const MemoryCallSink& memory_calls = nullptr);
 
   const Header& header() const { return header_; }
 
@@ -59,7 +62,8 @@ class Replayer {
            Header header);
 
   absl::StatusOr<ReplayResult> RunOnce(const ReplaySettings& settings,
-                                       const ReplayProgress& progress);
+                                       const ReplayProgress& progress,
+                                       const MemoryCallSink& memory_calls);
 
   const EventSourceFactory events_;
   const PlanOptions options_;

@@ -10,6 +10,8 @@
 
 #include "replayer/engine/allocator.h"
 #include "replayer/engine/lanes.h"
+#include "replayer/engine/memory_call_ring.h"
+#include "replayer/engine/placement.h"
 #include "replayer/engine/plan_ring.h"
 #include "replayer/engine/region_cache.h"
 #include "replayer/engine/resident_meter.h"
@@ -46,7 +48,9 @@ struct Engine {
 
   Allocator allocator;
   SystemCallLog* system_calls;
+  MemoryCallRing call_ring;
   RegionCache region_cache;
+  Placement placement;
   ResidentMeter resident;
   Lanes lanes;
   Progress progress;
@@ -54,6 +58,7 @@ struct Engine {
   volatile int stop;    // set by SIGTERM
   const char* failure;  // null: none
   bool touch;
+  bool compare_placement;  // the plan has recorded addresses
   bool watching;
 };
 

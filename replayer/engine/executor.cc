@@ -84,15 +84,16 @@ class Rare {
 
 // What takes part in every allocation. All state is in the engine, so that the
 // loop's few registers are left to the loop.
-template <bool kGlibc, bool kTouch>
+template <bool kGlibc, bool kTouch, bool kPlacement>
 class Blocks {
  public:
   explicit Blocks(Engine* engine) : engine_(*engine), progress_(engine->progress) {}
 
   // Notes what came out of an allocation in `slot`, which is empty. Bytes below
-  // `touched` have been written to before.
-  void Made(Slot* slot, void* block, uint64_t size, uint64_t touched) {
-    progress_.digest = Mix(progress_.digest, engine_.region_cache.Place((uint64_t)block));
+  // `touched` have been written to before; it was recorded at `recorded`.
+  void Made(Slot* slot, void* block, uint64_t size, uint64_t touched, uint64_t recorded) {
+    const uint64_t place = engine_.region_cache.Place((uint64_t)block);
+    progress_.digest = Mix(progress_.digest, place);
     if (__builtin_expect(block == nullptr, 0)) {
       ++progress_.failed_calls;
       return;
@@ -106,6 +107,10 @@ class Blocks {
       progress_.peak_usable_event = progress_.events;
     }
     if (kTouch) TouchPages((char*)block + touched, (char*)block + size);
+    if (kPlacement) {
+      engine_.placement.Compare((uint64_t)block, RegionCache::OriginOf(place), recorded,
+                                progress_.events);
+    }
   }
 
   // Empties the slot before its block is given back.
@@ -117,11 +122,11 @@ class Blocks {
     return block;
   }
 
-  void Reallocate(Slot* slot, uint64_t size) {
+  void Reallocate(Slot* slot, uint64_t size, uint64_t recorded) {
     const Slot old = *slot;
     Take(slot);
     void* block = engine_.allocator.realloc((void*)old.address, size);
-    Made(slot, block, size, old.usable_bytes);
+    Made(slot, block, size, old.usable_bytes, recorded);
     if (block == nullptr && size != 0) {  // the old one lives on
       *slot = old;
       progress_.usable_bytes += old.usable_bytes;
@@ -133,11 +138,11 @@ class Blocks {
   Progress& progress_;
 };
 
-template <bool kGlibc, bool kTouch>
+template <bool kGlibc, bool kTouch, bool kPlacement>
 Outcome Run(Engine* engine_pointer) {
   Engine& engine = *engine_pointer;
   Progress& progress = engine.progress;
-  Blocks<kGlibc, kTouch> blocks(engine_pointer);
+  Blocks<kGlibc, kTouch, kPlacement> blocks(engine_pointer);
   Rare rare(engine_pointer);
   Slot* const slots = engine.slots;
   const uint64_t* at = engine.at;
@@ -178,6 +183,15 @@ Outcome Run(Engine* engine_pointer) {
       }
       size = *at++;
     }
+    uint64_t recorded = 0;
+    if (kPlacement && HasRecordedAddress(OpOf(word))) {
+      if (at == end) {
+        if (!refill()) return Outcome::kStopped;
+        at = engine.at;
+        end = engine.end;
+      }
+      recorded = *at++;
+    }
     const uint64_t number = SlotOf(word);
     Slot* const slot = &slots[number];
 
@@ -185,7 +199,7 @@ Outcome Run(Engine* engine_pointer) {
       case Op::kMalloc:
         ++progress.events;
         if (number >= engine.slot_count) return fail(kNoSlot);
-        blocks.Made(slot, engine.allocator.malloc(size), size, 0);
+        blocks.Made(slot, engine.allocator.malloc(size), size, 0, recorded);
         break;
 
       case Op::kFree:
@@ -197,20 +211,20 @@ Outcome Run(Engine* engine_pointer) {
       case Op::kCalloc:
         ++progress.events;
         if (number >= engine.slot_count) return fail(kNoSlot);
-        blocks.Made(slot, engine.allocator.calloc(1, size), size, 0);
+        blocks.Made(slot, engine.allocator.calloc(1, size), size, 0, recorded);
         break;
 
       case Op::kRealloc:
         ++progress.events;
         if (number >= engine.slot_count) return fail(kNoSlot);
-        blocks.Reallocate(slot, size);
+        blocks.Reallocate(slot, size, recorded);
         break;
 
       case Op::kMemalign:
         ++progress.events;
         if (number >= engine.slot_count) return fail(kNoSlot);
-        blocks.Made(slot, engine.allocator.memalign((size_t)1 << (SizeOf(word) & 63), size), size,
-                    0);
+        blocks.Made(slot, engine.allocator.memalign((size_t)1 << (SizeOf(word) & 63), size), size, 0,
+                    recorded);
         break;
 
       case Op::kDrop:
@@ -272,10 +286,14 @@ Outcome Run(Engine* engine_pointer) {
 }  // namespace
 
 Outcome Execute(Engine* engine) {
-  if (engine->allocator.is_glibc) {
-    return engine->touch ? Run<true, true>(engine) : Run<true, false>(engine);
+  const bool touch = engine->touch;
+  if (engine->compare_placement) {
+    return touch ? Run<true, true, true>(engine) : Run<true, false, true>(engine);
   }
-  return engine->touch ? Run<false, true>(engine) : Run<false, false>(engine);
+  if (engine->allocator.is_glibc) {
+    return touch ? Run<true, true, false>(engine) : Run<true, false, false>(engine);
+  }
+  return touch ? Run<false, true, false>(engine) : Run<false, false, false>(engine);
 }
 
 }  // namespace heaptape

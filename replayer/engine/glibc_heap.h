@@ -30,6 +30,11 @@ inline uint64_t GlibcUsableBytes(const void* block) {
   return (word & ~uint64_t{7}) - ((word & 2) != 0 ? 16 : 8);  // bit 1: mmapped on its own
 }
 
+// What the same word says of a block: whether it has a mapping of its own, and
+// whether it is in a heap of an arena other than the main one.
+inline bool IsMmapped(uint64_t block) { return (((const uint64_t*)block)[-1] & 2) != 0; }
+inline bool IsInArenaHeap(uint64_t block) { return (((const uint64_t*)block)[-1] & 4) != 0; }
+
 // Finds blocks that glibc made for itself: each heap's head (heap_info, and an
 // arena's malloc_state), and the tcache_perthread_struct of each thread.
 class GlibcOwnBlocks {

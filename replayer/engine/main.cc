@@ -130,12 +130,23 @@ const char* SetUp(Engine* engine, int ring_fd) {
   if (const char* wrong = engine->lanes.Init(LaneBody)) return wrong;
   if (const char* wrong = SetUpSystemCalls(engine)) return wrong;
   engine->touch = shared->touch == Touch::kPages;
+  if (shared->placement != 0) {
+    if (!engine->allocator.is_glibc) return "only glibc's placements can be compared";
+    Placement::Heap* heaps = (Placement::Heap*)MapOwn(Placement::kHeaps * sizeof(Placement::Heap));
+    if (heaps == nullptr) return "no memory for tables";
+    engine->placement.Init(heaps);
+    engine->compare_placement = true;
+  }
   engine->lanes_by_fs_base = shared->token_mode == 0 && Lanes::CanSetFsBase();
   shared->lanes_by_fs_base = engine->lanes_by_fs_base;
   // The first use of glibc's malloc reads its tunables; that is no system call
   // of the trace's.
   if (engine->allocator.is_glibc) shared->initial_heap_bytes = GlibcHeldBytes();
-  engine->watching = StartWatch(engine->system_calls, [] { g_engine.region_cache.Clear(); });
+  engine->call_ring.Init(shared, (MemoryCall*)((char*)shared + kMemoryCallsOffset), &engine->stop);
+  engine->watching = StartWatch(engine->system_calls, [](bool changed) {
+    if (changed) g_engine.region_cache.Clear();
+    g_engine.call_ring.Append(g_engine.system_calls->last());
+  });
   shared->syscalls_seen = engine->watching;
   return nullptr;
 }

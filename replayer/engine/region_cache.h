@@ -27,6 +27,9 @@ class RegionCache {
     for (Entry& entry : entries_) entry.bytes = 0;
   }
 
+  // The number of the region in a place.
+  static uint64_t OriginOf(uint64_t place) { return place >> kTagShift; }
+
   uint64_t Place(uint64_t address) {
     const Entry& entry = entries_[address >> 26 & (kEntries - 1)];
     const uint64_t offset = address - entry.lo;

@@ -77,6 +77,7 @@ void WriteResults(Engine* engine, const Baseline& baseline) {
   shared->failed_calls = progress.failed_calls;
   shared->sample_count = progress.sample_count;
   shared->lanes = engine->lanes.made();
+  shared->placement_counts = engine->placement.counts();
 
   SystemCallLog& calls = *engine->system_calls;
   shared->system_bytes = calls.Measure();

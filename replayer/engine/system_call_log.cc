@@ -19,6 +19,22 @@ constexpr uint32_t kReservedOrigin = 1u << 31;
 
 uint64_t PageUp(uint64_t bytes) { return (bytes + kPageMask) & ~kPageMask; }
 bool Failed(long result) { return result < 0 && result > -4096; }
+MemoryCall::Kind KindOf(long number) {
+  switch (number) {
+    case SYS_mmap:
+      return MemoryCall::kMmap;
+    case SYS_munmap:
+      return MemoryCall::kMunmap;
+    case SYS_mremap:
+      return MemoryCall::kMremap;
+    case SYS_mprotect:
+      return MemoryCall::kMprotect;
+    case SYS_madvise:
+      return MemoryCall::kMadvise;
+    default:
+      return MemoryCall::kBrk;
+  }
+}
 bool Writable(long protection) {
   return (protection & (PROT_READ | PROT_WRITE)) == (PROT_READ | PROT_WRITE);
 }
@@ -35,6 +51,7 @@ void SystemCallLog::Init(RegionTable* table, uint64_t heap_start, uint64_t heap_
   changes_ = 0;
   counts_ = {};
   peak_bytes_ = peak_event_ = peak_mappings_ = 0;
+  last_ = {};
   shrunk_count_ = 0;
   OnBrk(heap_end);
 }
@@ -53,9 +70,59 @@ bool SystemCallLog::IsMemoryCall(long number) {
   }
 }
 
-void SystemCallLog::Before(long, const long*) { Measure(); }
+void SystemCallLog::Before(long number, const long arguments[6]) {
+  last_ = {};
+  last_.event = *event_;
+  last_.bytes_before = Measure();
+  last_.address = arguments[0];
+  last_.bytes = arguments[1];
+  last_.kind = KindOf(number);
+  switch (number) {
+    case SYS_brk:
+      last_.bytes = heap_end_;  // the distance from it, once it has moved
+      break;
+    case SYS_mremap:
+      last_.old_address = arguments[0];
+      last_.bytes = arguments[2];
+      break;
+  }
+  // Of what goes away this is the last chance to say what it was.
+  NoteRegion(arguments[0]);
+}
 
 void SystemCallLog::After(long number, const long arguments[6], long result) {
+  const bool failed = Failed(result);
+  switch (number) {
+    case SYS_brk:
+      last_.address = result;
+      last_.bytes = (uint64_t)result > last_.bytes ? result - last_.bytes : last_.bytes - result;
+      if (arguments[0] != 0 && result != arguments[0]) last_.flags |= MemoryCall::kFailed;
+      break;
+    case SYS_mmap:
+    case SYS_mremap:
+      if (!failed) last_.address = result;
+      break;
+  }
+  if (failed) last_.flags |= MemoryCall::kFailed;
+
+  Apply(number, arguments, result);
+  if (number == SYS_madvise) return;  // changes no mapping
+  if (number != SYS_munmap && number != SYS_brk) NoteRegion(last_.address);
+  ++changes_;
+  last_.bytes_after = Measure();
+  if (table_->mappings() > peak_mappings_) peak_mappings_ = table_->mappings();
+}
+
+void SystemCallLog::NoteRegion(uint64_t address) {
+  const RegionTable::Piece* piece = last_.kind == MemoryCall::kBrk ? nullptr : table_->Find(address);
+  last_.origin = last_.kind == MemoryCall::kBrk ? 0 : ~0u;
+  last_.flags &= ~MemoryCall::kArenaHeap;
+  if (piece == nullptr) return;
+  if ((piece->origin & kReservedOrigin) == 0) last_.origin = piece->origin;
+  if ((piece->flags & RegionTable::kReserved) != 0) last_.flags |= MemoryCall::kArenaHeap;
+}
+
+void SystemCallLog::Apply(long number, const long arguments[6], long result) {
   const uint64_t lo = arguments[0];
   const uint64_t hi = lo + PageUp(arguments[1]);
   switch (number) {
@@ -81,12 +148,13 @@ void SystemCallLog::After(long number, const long arguments[6], long result) {
       break;
     case SYS_madvise:
       ++counts_.madvise;
-      if (!Failed(result) && arguments[2] == MADV_DONTNEED) NoteShrunk(lo, hi);
-      return;  // changes no mapping
+      // The heap writes down its new size only when the call has returned.
+      last_.bytes_after = last_.bytes_before;
+      if (!Failed(result) && arguments[2] == MADV_DONTNEED && NoteShrunk(lo, hi)) {
+        last_.bytes_after -= hi - lo;
+      }
+      break;
   }
-  ++changes_;
-  Measure();
-  if (table_->mappings() > peak_mappings_) peak_mappings_ = table_->mappings();
 }
 
 void SystemCallLog::AddEarlier(uint64_t lo, uint64_t hi) {
@@ -185,13 +253,15 @@ void SystemCallLog::OnMprotect(const long arguments[6]) {
   table_->Protect(lo, lo + PageUp(arguments[1]), writable);
 }
 
-void SystemCallLog::NoteShrunk(uint64_t lo, uint64_t hi) {
+bool SystemCallLog::NoteShrunk(uint64_t lo, uint64_t hi) {
   constexpr uint32_t kHeap = RegionTable::kWritable | RegionTable::kReserved;
   const RegionTable::Piece* piece = table_->Find(lo);
-  if (!glibc_heaps_ || piece == nullptr || (piece->flags & kHeap) != kHeap) return;
-  if (hi != piece->hi && hi != UsableEnd(*piece)) return;  // a hole in its middle
+  if (!glibc_heaps_ || piece == nullptr || (piece->flags & kHeap) != kHeap) return false;
+  const uint64_t end = UsableEnd(*piece);
+  if (hi != piece->hi && hi != end) return false;  // a hole in its middle
   ForgetShrunk(piece->lo);
   if (shrunk_count_ < kShrunkCapacity) shrunk_[shrunk_count_++] = piece->lo;
+  return hi == end;
 }
 
 void SystemCallLog::ForgetShrunk(uint64_t heap) {

@@ -35,6 +35,9 @@ class SystemCallLog {
   void Before(long number, const long arguments[6]);
   void After(long number, const long arguments[6], long result);
 
+  // The call that After was last told of.
+  const MemoryCall& last() const { return last_; }
+
   // A mapping whose system calls nobody saw.
   void AddEarlier(uint64_t lo, uint64_t hi);
 
@@ -58,11 +61,15 @@ class SystemCallLog {
   // to be whole: 4096 heaps are 256 GiB of address space.
   static constexpr uint32_t kShrunkCapacity = 4096;
 
+  // Says in last_ which region `address` is in.
+  void NoteRegion(uint64_t address);
+  void Apply(long number, const long arguments[6], long result);
   void OnBrk(uint64_t end);
   void OnMmap(const long arguments[6], uint64_t at);
   void OnMremap(const long arguments[6], uint64_t at);
   void OnMprotect(const long arguments[6]);
-  void NoteShrunk(uint64_t lo, uint64_t hi);
+  // True if the heap's end has moved from `hi` to `lo`.
+  bool NoteShrunk(uint64_t lo, uint64_t hi);
   void ForgetShrunk(uint64_t heap);
 
   RegionTable* table_;
@@ -74,6 +81,7 @@ class SystemCallLog {
   uint64_t changes_;
   SyscallCounts counts_;
   uint64_t peak_bytes_, peak_event_, peak_mappings_;
+  MemoryCall last_;
   uint32_t shrunk_count_;
   uint64_t shrunk_[kShrunkCapacity];  // where those heaps begin
 };

@@ -28,7 +28,7 @@ struct KernelSigaction {
 volatile uint8_t g_selector;  // read by the kernel: 0 allow, 1 block
 bool g_watching;
 SystemCallLog* g_log;
-void (*g_changed)();
+void (*g_seen)(bool changed);
 
 // A child of clone begins with another stack, one of vfork shares ours: neither
 // can come back through a handler. The call is made again, unwatched.
@@ -62,7 +62,7 @@ void OnSystemCall(int, siginfo_t* info, void* context) {
   if (!seen) return;
   const uint64_t changes = g_log->changes();
   g_log->After(number, arguments, result);
-  if (g_log->changes() != changes) g_changed();
+  g_seen(g_log->changes() != changes);
 }
 
 bool Dispatch() {
@@ -72,9 +72,9 @@ bool Dispatch() {
 
 }  // namespace
 
-bool StartWatch(SystemCallLog* log, void (*changed)()) {
+bool StartWatch(SystemCallLog* log, void (*seen)(bool changed)) {
   g_log = log;
-  g_changed = changed;
+  g_seen = seen;
   const KernelSigaction action = {OnSystemCall, SA_SIGINFO | SA_NODEFER | kSaRestorer,
                                   heaptape_signal_restorer, 0};
   if (RawSyscall(SYS_rt_sigaction, SIGSYS, &action, nullptr, kKernelSigsetBytes) != 0) return false;

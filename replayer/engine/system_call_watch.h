@@ -18,9 +18,10 @@
 
 namespace heaptape {
 
-// Installs the handler and watches the calling thread. `changed` is called after
-// each call that changed the log's table. False if the kernel cannot do it.
-bool StartWatch(SystemCallLog* log, void (*changed)());
+// Installs the handler and watches the calling thread. `seen` is called after each
+// memory call, inside the handler, with whether the log's table has changed. False
+// if the kernel cannot do it.
+bool StartWatch(SystemCallLog* log, void (*seen)(bool changed));
 
 // Watches another thread, the caller, if StartWatch succeeded.
 void WatchThisThread();

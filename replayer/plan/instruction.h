@@ -11,6 +11,7 @@
 //   kOwnBlocksOffset    Slot[kOwnBlockCapacity]   address-ordered
 //   kSamplesOffset      Sample[kSampleCapacity]
 //   kRegionsOffset      Region[kRegionCapacity]   address-ordered
+//   kMemoryCallsOffset  MemoryCall[kMemoryCallCapacity]   a ring, engine to driver
 //   kSlotsOffset        Slot[kSlotCapacity]       sparse; grows with live blocks
 //
 //   the second:         uint64_t[ring_words]      the plan, or a window of it
@@ -73,13 +74,19 @@ constexpr uint64_t Encode(Op op, uint64_t slot, uint64_t size) {
 }
 constexpr Op OpOf(uint64_t word) { return static_cast<Op>(word & 15); }
 constexpr bool IsWide(uint64_t word) { return (word & kWideBit) != 0; }
+constexpr bool HasRecordedAddress(Op op) {
+  return ((1u << static_cast<int>(Op::kMalloc) | 1u << static_cast<int>(Op::kCalloc) |
+           1u << static_cast<int>(Op::kRealloc) | 1u << static_cast<int>(Op::kMemalign)) >>
+              static_cast<int>(op) &
+          1) != 0;
+}
 constexpr uint64_t SlotOf(uint64_t word) { return word >> kSlotShift & kSlotMask; }
 constexpr uint64_t SizeOf(uint64_t word) { return word >> kSizeShift; }
 
 // ---------------------------------------------------------------------------
 // The shared mapping
 
-inline constexpr uint32_t kSharedVersion = 1;
+inline constexpr uint32_t kSharedVersion = 2;
 
 // One live block, or {0, 0}. Written by the engine alone.
 struct Slot {
@@ -109,6 +116,38 @@ struct SyscallCounts {
   uint64_t brk, mmap, munmap, mremap, mprotect, madvise;
 };
 
+// One memory system call of the allocator, in the order they were made.
+struct MemoryCall {
+  enum Kind : uint16_t { kBrk, kMmap, kMunmap, kMremap, kMprotect, kMadvise };
+  enum Flags : uint16_t {
+    kFailed = 1,
+    kArenaHeap = 2,  // part of a region that was first mapped without access: glibc's arena heaps
+  };
+
+  uint64_t event;         // whose call caused it; 0: before the first
+  uint64_t address;       // what it is about: the result of mmap and mremap, the new end of brk
+  uint64_t bytes;         // length asked for; of brk, by how much the end moved, either way
+  uint64_t old_address;   // mremap only
+  uint64_t bytes_before;  // system bytes when it was made. More than bytes_after of the call
+                          // before: an arena heap has grown into what it had given back.
+  uint64_t bytes_after;
+  uint64_t reserved;
+  uint32_t origin;  // number of the region at `address`, as in Region; ~0: none
+  uint16_t kind;
+  uint16_t flags;
+};
+
+// How far a replay puts blocks where the recording had them. Counted over all
+// calls that made or moved a block; agreement is defined in engine/placement.h.
+struct PlacementCounts {
+  uint64_t compared;
+  uint64_t equal;
+  // The first that differs. 0: none.
+  uint64_t first_event;
+  uint64_t first_recorded;  // address
+  uint64_t first_replayed;  // where the recorded one should be, from the blocks before it
+};
+
 enum class Touch : uint32_t { kNone = 0, kPages = 1 };
 
 enum class EngineState : uint32_t {
@@ -125,7 +164,7 @@ struct SharedHeader {
   Touch touch;
   uint64_t ring_words;  // capacity of the ring, a power of two
   uint32_t token_mode;  // 1: real threads take turns; no FS-base switching
-  uint32_t reserved0;
+  uint32_t placement;   // 1: the plan has recorded addresses
 
   // The ring. `committed` is advanced by the driver (release), matched by the
   // engine's acquire; `consumed` the other way round. Both count words since
@@ -136,6 +175,11 @@ struct SharedHeader {
   alignas(64) uint64_t consumed;
   uint32_t consumed_futex;
   uint32_t reserved1;
+
+  // The ring of memory calls: how many have been written (engine, release) and
+  // read (driver, release), modulo 2^32. The engine waits while it is full.
+  alignas(64) uint32_t calls_written;
+  alignas(64) uint32_t calls_read;
 
   // Written by the engine.
   alignas(64) EngineState state;
@@ -172,6 +216,7 @@ struct SharedHeader {
   uint64_t initial_heap_bytes;
   uint64_t own_allocations;  // blocks the engine's own arena handed out during the plan
   uint64_t heap_start;       // where the brk heap begins (and began, if it is empty)
+  PlacementCounts placement_counts;
 
   // Blocks inside the regions that the allocator keeps for itself and that the
   // engine could identify (glibc: tcache structs of live lanes, arena heads),
@@ -186,10 +231,14 @@ inline constexpr uint64_t kSampleCapacity = 2048;
 inline constexpr uint64_t kSamplesOffset = kOwnBlocksOffset + kOwnBlockCapacity * sizeof(Slot);
 inline constexpr uint64_t kRegionCapacity = 256 << 10;
 inline constexpr uint64_t kRegionsOffset = kSamplesOffset + kSampleCapacity * sizeof(Sample);
-inline constexpr uint64_t kSlotsOffset = kRegionsOffset + kRegionCapacity * sizeof(Region);
+inline constexpr uint64_t kMemoryCallCapacity = 16 << 10;  // a power of two
+inline constexpr uint64_t kMemoryCallsOffset = kRegionsOffset + kRegionCapacity * sizeof(Region);
+inline constexpr uint64_t kSlotsOffset =
+    kMemoryCallsOffset + kMemoryCallCapacity * sizeof(MemoryCall);
 inline constexpr uint64_t kSharedBytes = kSlotsOffset + kSlotCapacity * sizeof(Slot);
 
 static_assert(sizeof(Slot) == 16 && sizeof(Region) == 32 && sizeof(Sample) == 32);
+static_assert(sizeof(MemoryCall) == 64);
 static_assert(sizeof(SharedHeader) <= kOwnBlocksOffset);
 static_assert(kSamplesOffset % 4096 == 0 && kRegionsOffset % 4096 == 0 && kSlotsOffset % 4096 == 0);
 

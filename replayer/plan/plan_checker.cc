@@ -30,8 +30,8 @@ constexpr uint64_t kNoLane = ~uint64_t{0};
 absl::Status PlanChecker::Add(absl::Span<const uint64_t> words) {
   for (const uint64_t word : words) {
     const char* wrong = nullptr;
-    if (expects_size_) {
-      expects_size_ = false;
+    if (operands_ > 0) {
+      --operands_;
     } else {
       wrong = CheckWord(word);
     }
@@ -55,10 +55,11 @@ const char* PlanChecker::CheckWord(uint64_t word) {
   const Op op = OpOf(word);
   if (ended_) return "after the end";
   if (IsWide(word)) {
-    expects_size_ = true;
+    ++operands_;
     if (op == Op::kMemalign ? size > 63 : size != 0) return "upper half of a wide word";
     if (!IsCall(op)) return "wide, but no call";
   }
+  if (placement_ && HasRecordedAddress(op)) ++operands_;
   if (IsCall(op)) {
     if ((op == Op::kMemalign || op == Op::kMallopt) && !IsWide(word)) return "not wide";
     return CheckCall(op, slot);

@@ -18,6 +18,9 @@ namespace heaptape {
 
 class PlanChecker {
  public:
+  // `placement`: the plan has recorded addresses.
+  explicit PlanChecker(bool placement = false) : placement_(placement) {}
+
   // Checks the next words. InvalidArgument, naming the word's offset in the
   // plan, at the first that breaks a rule; the checker is of no use after that.
   absl::Status Add(absl::Span<const uint64_t> words);
@@ -36,6 +39,7 @@ class PlanChecker {
   const char* CheckCall(Op op, uint64_t slot);
   const char* CheckLaneEnd(uint64_t lane);
 
+  const bool placement_;
   uint64_t offset_ = 0;  // in words
   uint64_t events_ = 0;
   uint64_t slots_ = 0;  // that may be used
@@ -44,7 +48,7 @@ class PlanChecker {
   std::vector<LaneState> lanes_ = {LaneState::kRunning};
   uint64_t lane_ = 0;
   uint64_t samples_ = 0;
-  bool expects_size_ = false;  // the next word is a wide size
+  int operands_ = 0;  // so many of the next words are none of instructions
   bool ended_ = false;
 };
 

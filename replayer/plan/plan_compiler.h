@@ -42,6 +42,9 @@ struct PlanOptions {
   // Leave the program's own mallopt calls out, so that they do not override
   // the settings under test.
   bool ignore_mallopt = false;
+  // Give the engine the recorded addresses too, to compare its own with: half as
+  // many words again.
+  bool placement = false;
 
   bool operator==(const PlanOptions&) const = default;
 };

@@ -5,15 +5,12 @@
 #include <bit>
 
 namespace heaptape {
-namespace {
 
 Neighbour NeighbourAt(ptrdiff_t index, absl::Span<const HeapBlock> blocks) {
   if (index == Hole::kRegionEnd) return {};
   if (index == Hole::kAllocator) return {.kind = Neighbour::Kind::kAllocator, .block = {}};
   return {.kind = Neighbour::Kind::kBlock, .block = blocks[static_cast<size_t>(index)]};
 }
-
-}  // namespace
 
 HolesReport FindHoles(const HeapMap& map, absl::Span<const HeapBlock> blocks, absl::Span<const HeapRegion> regions,
                       size_t details) {

@@ -35,6 +35,9 @@ struct Neighbour {
   HeapBlock block;  // if it is one
 };
 
+// That of a hole's `before` or `after`.
+Neighbour NeighbourAt(ptrdiff_t index, absl::Span<const HeapBlock> blocks);
+
 struct HoleDetail {
   uint32_t origin = 0;        // of the region: 0 is the brk heap
   uint64_t birth_event = 0;   // of the region

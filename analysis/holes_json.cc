@@ -3,7 +3,6 @@
 #include "analysis/holes_text.h"
 
 namespace heaptape {
-namespace {
 
 using nlohmann::ordered_json;
 
@@ -20,8 +19,6 @@ ordered_json NeighbourJson(const Neighbour& neighbour) {
           {"requested_bytes", block.requested_bytes},
           {"thread", block.thread}};
 }
-
-}  // namespace
 
 ordered_json HolesJson(const HolesReport& report) {
   ordered_json histogram = ordered_json::array();

@@ -16,6 +16,9 @@ namespace heaptape {
 // allocator's own.
 nlohmann::ordered_json HolesJson(const HolesReport& report);
 
+// One end of a hole, as above.
+nlohmann::ordered_json NeighbourJson(const Neighbour& neighbour);
+
 }  // namespace heaptape
 
 #endif  // HEAPTAPE_ANALYSIS_HOLES_JSON_H_

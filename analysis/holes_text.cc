@@ -11,17 +11,6 @@ std::string Percent(uint64_t part, uint64_t whole) {
   return absl::StrFormat("%.1f", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// As `heaptape cat` numbers and writes it.
-std::string NeighbourText(const Neighbour& neighbour, const char* none) {
-  switch (neighbour.kind) {
-    case Neighbour::Kind::kRegionEnd: return none;
-    case Neighbour::Kind::kAllocator: return "the allocator's own";
-    case Neighbour::Kind::kBlock: break;
-  }
-  const HeapBlock& block = neighbour.block;
-  return absl::StrCat(block.event, " t", block.thread, " ", EventName(block.kind), "(", block.requested_bytes, ")");
-}
-
 std::string HistogramText(const HolesReport& report) {
   TextTable table("rrrrr");
   table.Add({"from", "to", "count", "bytes", "%"});
@@ -54,6 +43,16 @@ std::string LargestText(const HolesReport& report) {
 }
 
 }  // namespace
+
+std::string NeighbourText(const Neighbour& neighbour, const char* none) {
+  switch (neighbour.kind) {
+    case Neighbour::Kind::kRegionEnd: return none;
+    case Neighbour::Kind::kAllocator: return "the allocator's own";
+    case Neighbour::Kind::kBlock: break;
+  }
+  const HeapBlock& block = neighbour.block;
+  return absl::StrCat(block.event, " t", block.thread, " ", EventName(block.kind), "(", block.requested_bytes, ")");
+}
 
 std::string RegionName(uint32_t origin) { return origin == 0 ? "brk" : absl::StrCat("mmap ", origin); }
 

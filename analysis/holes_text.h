@@ -20,6 +20,10 @@ std::string HeapTotalsText(const HolesReport& report);
 // "brk" or "mmap 17": a region by what made it.
 std::string RegionName(uint32_t origin);
 
+// "17 t2 calloc(100)": a block by its event, as `heaptape cat` numbers and writes
+// it; `none` where there is nothing.
+std::string NeighbourText(const Neighbour& neighbour, const char* none);
+
 }  // namespace heaptape
 
 #endif  // HEAPTAPE_ANALYSIS_HOLES_TEXT_H_

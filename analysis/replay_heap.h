@@ -15,9 +15,21 @@
 
 namespace heaptape {
 
+// What MapHeap was given and what it made of it. Block i is result.blocks[i].
+struct ReplayHeap {
+  std::vector<HeapBlock> blocks;
+  std::vector<HeapRegion> regions;
+  std::vector<OwnBlock> own_blocks;
+  BlockLayout layout;
+  HeapMap map;
+};
+
+// Internal if blocks or regions contradict each other, or the engine's own count
+// of system bytes.
+absl::StatusOr<ReplayHeap> MapReplay(const ReplayResult& result);
+
 // The report on the holes of `result`'s heap, with details of the `details`
-// largest. Internal if blocks or regions contradict each other, or the engine's
-// own count of system bytes.
+// largest. Errors are those of MapReplay.
 absl::StatusOr<HolesReport> FindHoles(const ReplayResult& result, size_t details);
 
 // The digest as every report shows it: sixteen hexadecimal digits.

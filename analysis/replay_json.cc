@@ -49,6 +49,16 @@ ordered_json SettingsJson(const SettingsInForce& settings) {
   };
 }
 
+ordered_json PlacementJson(const PlacementCounts& placement) {
+  ordered_json first;
+  if (placement.first_event != 0) {
+    first = {{"event", placement.first_event},
+             {"recorded_address", placement.first_recorded},
+             {"replayed_address", placement.first_replayed}};
+  }
+  return {{"compared", placement.compared}, {"equal", placement.equal}, {"first_difference", first}};
+}
+
 ordered_json SyscallsJson(const SyscallCounts& calls) {
   return {{"brk", calls.brk},       {"mmap", calls.mmap},         {"munmap", calls.munmap},
           {"mremap", calls.mremap}, {"mprotect", calls.mprotect}, {"madvise", calls.madvise}};
@@ -63,7 +73,7 @@ ordered_json ReplayJson(const std::string& trace, const ReplayResult& result, co
       {"settings", SettingsJson(result.settings)},
       {"digest", DigestText(result)},
       {"checked", checked},
-      {"placement", nullptr},
+      {"placement", result.placement.has_value() ? PlacementJson(*result.placement) : ordered_json()},
       {"at_event", result.events_done},
       {"stopped", result.stopped},
       {"failed_calls", result.failed_calls},

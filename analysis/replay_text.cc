@@ -1,6 +1,7 @@
 #include "analysis/replay_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
@@ -69,6 +70,18 @@ void AddSettings(const ReplayResult& result, TextTable* table) {
   }
 }
 
+// Rounded down: 100 % is all of them.
+void AddPlacement(const PlacementCounts& placement, TextTable* table) {
+  const double share = placement.compared == 0 ? 1 : static_cast<double>(placement.equal) / placement.compared;
+  table->Add({"placement", absl::StrFormat("%.2f %% of %s allocations lie where they were recorded",
+                                           std::floor(share * 10000) / 100, Grouped(placement.compared))});
+  if (placement.first_event == 0) return;
+  const int64_t off = static_cast<int64_t>(placement.first_recorded - placement.first_replayed);
+  table->Add({"", absl::StrFormat("the first that does not is that of event %s, recorded %s bytes %s",
+                                  Grouped(placement.first_event), Grouped(off < 0 ? -off : off),
+                                  off < 0 ? "lower" : "higher")});
+}
+
 std::string PeaksText(const ReplayResult& result) {
   TextTable table("lrrrrr");
   table.Add({"", "peak bytes", "MB", "at event", "end bytes", "MB"});
@@ -119,6 +132,7 @@ std::string ReplayHeadText(const std::string& trace, const ReplayResult& result)
   AddHealth(result, &table);
   AddSettings(result, &table);
   table.Add({"digest", DigestText(result)});
+  if (result.placement.has_value()) AddPlacement(*result.placement, &table);
   return table.Render(0);
 }
 

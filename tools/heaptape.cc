@@ -1,7 +1,9 @@
 // heaptape: the command. Each subcommand is a file of its own.
 
 #include "tools/cat_command.h"
+#include "tools/collect_command.h"
 #include "tools/command_set.h"
+#include "tools/growth_command.h"
 #include "tools/holes_command.h"
 #include "tools/import_command.h"
 #include "tools/info_command.h"
@@ -11,8 +13,10 @@
 int main(int argc, char** argv) {
   heaptape::CommandSet commands;
   heaptape::AddRecordCommand(commands);
+  heaptape::AddCollectCommand(commands);
   heaptape::AddReplayCommand(commands);
   heaptape::AddHolesCommand(commands);
+  heaptape::AddGrowthCommand(commands);
   heaptape::AddInfoCommand(commands);
   heaptape::AddCatCommand(commands);
   heaptape::AddImportCommand(commands);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Determinism on real programs: two replays agree in every address and figure,
-# also while both cores are busy.
+# also while both cores are busy. And each block lies where it was recorded.
 set -euo pipefail
 heaptape=$PWD/$1
 cd "$TEST_TMPDIR"
@@ -26,6 +26,9 @@ for trace in "${traces[@]}"; do
   "$heaptape" replay --check --format=json "$trace.heaptape" >"$trace.quiet"
   jq -e .checked "$trace.quiet" >/dev/null
 done
+
+jq -e '.placement.compared > 100000 and .placement.equal >= 0.99 * .placement.compared' python.quiet >/dev/null ||
+  { echo "python: placement $(jq -c .placement python.quiet)"; exit 1; }
 
 busy=()
 trap 'kill "${busy[@]}"' EXIT

@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "proto/trace_reader.h"
 #include "replayer/driver/replayer.h"
 #include "replayer/driver/tunables.h"
 #include "tools/byte_size.h"
@@ -132,6 +133,10 @@ absl::StatusOr<uint64_t> ParseEventNumber(const std::string& option, const std::
 
 absl::StatusOr<ReplayResult> ReplayTrace(const std::string& trace, const PlanOptions& plan,
                                          const ReplaySettings& settings, const std::string& what) {
+  auto reader = TraceReader::Open(trace);
+  if (!reader.ok()) return reader.status();
+  PlanOptions options = plan;
+  options.placement = CanComparePlacement((*reader)->header(), settings);
   bool shown = false;
   ReplayProgress progress;
   if (isatty(STDERR_FILENO) != 0) {
@@ -141,7 +146,7 @@ absl::StatusOr<ReplayResult> ReplayTrace(const std::string& trace, const PlanOpt
       return true;
     };
   }
-  absl::StatusOr<ReplayResult> result = Replay(trace, plan, settings, progress);
+  absl::StatusOr<ReplayResult> result = Replay(trace, options, settings, progress);
   if (shown) std::fprintf(stderr, "\r\x1b[K");
   if (!result.ok()) return result.status();
   const uint64_t calls = result->plan.mallopt_calls;

@@ -40,7 +40,7 @@ absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options);
 // An event number, from 1. UsageError, naming `option`, if it is none.
 absl::StatusOr<uint64_t> ParseEventNumber(const std::string& option, const std::string& text);
 
-// Replays `trace`. How far it is shows on standard error if that is a terminal,
+// Replays `trace`, comparing placements where that means something. How far it is shows on standard error if that is a terminal,
 // behind `what`, a present participle. Notes on settings that the program itself
 // overrides are among the result's.
 absl::StatusOr<ReplayResult> ReplayTrace(const std::string& trace, const PlanOptions& plan,

@@ -252,6 +252,11 @@ absl::StatusOr<ReplayResult> Replayer::RunOnce(const ReplaySettings& settings,
   return session.Finish(header_, &outcome);
 }
 
+bool CanComparePlacement(const Header& header, const ReplaySettings& settings) {
+  return header.allocator() == "glibc" && settings.allocator == "glibc" &&
+         settings.glibc_directory.empty() && settings.tunables.empty();
+}
+
 absl::StatusOr<ReplayResult> Replay(const std::string& path, const PlanOptions& options,
                                     const ReplaySettings& settings,
                                     const ReplayProgress& progress) {

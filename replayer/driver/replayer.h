@@ -75,6 +75,10 @@ class Replayer {
   bool plan_is_too_large_ = false;
 };
 
+// Whether a replay under `settings` can be asked for placements: the trace has
+// addresses that glibc gave, and nothing is set otherwise than it was recorded.
+bool CanComparePlacement(const Header& header, const ReplaySettings& settings);
+
 // Replays the trace at `path` once (or twice, with settings.check).
 absl::StatusOr<ReplayResult> Replay(const std::string& path, const PlanOptions& options,
                                     const ReplaySettings& settings,

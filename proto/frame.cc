@@ -85,6 +85,17 @@ absl::Status FrameReader::Fill() {
   return absl::OkStatus();
 }
 
+absl::Status FrameReader::SeekTo(uint64_t offset) {
+  if (lseek(fd_, static_cast<off_t>(offset), SEEK_SET) < 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat(name_, ": cannot go to offset ", offset));
+  }
+  buffer_.clear();
+  begin_ = 0;
+  offset_ = whole_bytes_ = offset;
+  end_of_file_ = false;
+  return absl::OkStatus();
+}
+
 FrameReader::Parse FrameReader::TryFrame(std::vector<PackedRecord>* records) {
   const char* data = buffer_.data() + begin_;
   const size_t available = buffer_.size() - begin_;
@@ -113,6 +124,7 @@ FrameReader::Parse FrameReader::TryFrame(std::vector<PackedRecord>* records) {
   if (!clean_end) return Parse::kBad;
   begin_ += size;
   offset_ += size;
+  whole_bytes_ = offset_;
   return Parse::kFrame;
 }
 

@@ -59,8 +59,12 @@ class FrameReader {
   // failing read(2) is an error.
   absl::StatusOr<std::vector<PackedRecord>> Next();
 
-  // Offset behind the last frame that Next returned.
+  // Goes on at `offset`, where a frame begins.
+  absl::Status SeekTo(uint64_t offset);
+
+  // How far reading has got; and the end of the last frame that Next returned.
   uint64_t offset() const { return offset_; }
+  uint64_t whole_bytes() const { return whole_bytes_; }
   // One line for each stretch that had to be skipped.
   const std::vector<std::string>& problems() const { return problems_; }
   // Whether the file ends in the middle of a frame.
@@ -79,6 +83,7 @@ class FrameReader {
   std::string buffer_;    // file contents from buffer_offset_ on
   size_t begin_ = 0;      // of the next frame, in buffer_
   uint64_t offset_ = 0;   // the same, in the file
+  uint64_t whole_bytes_ = 0;
   uint64_t frame_offset_ = 0;  // where a search for the next frame has got to
   bool end_of_file_ = false;
   bool torn_ = false;

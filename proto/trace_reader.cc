@@ -63,6 +63,12 @@ absl::Status TraceReader::ReadHeader() {
   return absl::OkStatus();
 }
 
+absl::Status TraceReader::SkipTo(uint64_t offset, uint64_t last_event) {
+  pending_.clear();
+  health_.last_event = last_event;
+  return frames_.SeekTo(offset);
+}
+
 absl::StatusOr<bool> TraceReader::Next(std::vector<Event>* events) {
   while (!ended_) {
     if (pending_.empty()) {

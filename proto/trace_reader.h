@@ -56,13 +56,21 @@ class TraceReader {
   // When the batch was written (CLOCK_MONOTONIC), 0 if not known.
   uint64_t batch_time_ns() const { return batch_time_ns_; }
 
+  // Goes on at `offset`, a whole_bytes() of an earlier reader of this file, when
+  // its last event had number `last_event`.
+  absl::Status SkipTo(uint64_t offset, uint64_t last_event);
+
   // Of what has been read so far; final once Next returned false.
   const TraceHealth& health() const { return health_; }
   const Footer& footer() const { return footer_; }
+  // Whether a footer has been read: the recording was finished.
+  bool closed() const { return have_footer_; }
   const std::vector<MemorySample>& memory_samples() const { return memory_samples_; }
   // For whoever goes on with an unfinished recording.
   const std::vector<SegmentPosition>& drained() const { return drained_; }
-  // Offset behind the last whole frame, and the file's size.
+  // Offset behind the last frame that could be read.
+  uint64_t whole_bytes() const { return frames_.whole_bytes(); }
+  // How far reading has got, and the file's size.
   uint64_t bytes_read() const { return frames_.offset(); }
   uint64_t file_bytes() const { return file_bytes_; }
 

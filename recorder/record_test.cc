@@ -391,7 +391,7 @@ TEST(InterposerTest, CallsOnlyWhatItMay) {
   const std::string undefined = RunProgram({"nm", "-D", "--undefined-only", kInterposer}).out;
   const std::set<std::string> allowed = {
       "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize", "__errno_location",
-      "__gmon_start__", "_r_debug", "environ", "gnu_get_libc_version", "pthread_key_create", "pthread_key_delete",
+      "__gmon_start__", "__register_atfork", "_r_debug", "environ", "gnu_get_libc_version", "pthread_key_create", "pthread_key_delete",
       "pthread_setspecific"};
   std::istringstream lines(undefined);
   for (std::string kind, name; lines >> kind >> name;) {

@@ -5,17 +5,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "recorder/collector/record.h"
 #include "tools/byte_size.h"
 #include "tools/installed_file.h"
+#include "tools/recording_text.h"
+#include "recorder/wire/call.h"
 
 namespace heaptape {
 namespace {
@@ -27,19 +32,56 @@ struct RecordFlags {
   std::string on_full = "wait";
   uint64_t buffer = wire::SessionConfig().buffer_bytes;
   uint64_t max_size = wire::SessionConfig().max_bytes;
+  std::string trap;
 };
 
+// --trap=EVENT or --trap=CALL:SIZE.
+absl::Status SetTrap(const std::string& text, wire::SessionConfig* config) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    config->trap_at = wire::TrapAt::kEvent;
+    if (absl::SimpleAtoi(text, &config->trap_value) && config->trap_value > 0) return absl::OkStatus();
+    return UsageError(absl::StrCat("--trap: ", text, " is neither an event's number nor CALL:SIZE"));
+  }
+  const std::map<std::string, wire::Form> forms = {
+      {"malloc", wire::Form::kMalloc},       {"calloc", wire::Form::kCalloc},
+      {"realloc", wire::Form::kAcquire},     {"memalign", wire::Form::kMemalign},
+      {"valloc", wire::Form::kValloc},       {"aligned_alloc", wire::Form::kAlignedAlloc},
+      {"pvalloc", wire::Form::kPvalloc},     {"posix_memalign", wire::Form::kPosixMemalign}};
+  const auto form = forms.find(text.substr(0, colon));
+  if (form == forms.end()) {
+    return UsageError(absl::StrCat("--trap: ", text.substr(0, colon), " is not an allocating function"));
+  }
+  const absl::StatusOr<uint64_t> size = ParseByteSize(text.substr(colon + 1));
+  if (!size.ok()) return UsageError(absl::StrCat("--trap: ", size.status().message()));
+  config->trap_at = wire::TrapAt::kSize;
+  config->trap_form = static_cast<uint32_t>(form->second);
+  config->trap_value = *size;
+  return absl::OkStatus();
+}
+
+// Scripts run hundreds of programs: the largest recordings are told of one by one.
+constexpr size_t kLines = 10;
+
 void PrintSummary(const RecordResult& result) {
-  for (const RecordingSummary& recording : result.recordings) {
-    std::string line = "heaptape: ";
-    if (!recording.trace.empty()) {
-      const double bytes_a_call =
-          recording.events == 0 ? 0 : static_cast<double>(recording.bytes) / static_cast<double>(recording.events);
-      absl::StrAppendFormat(&line, "%s: %d events, %.2f bytes a call, lost %d", recording.trace, recording.events,
-                            bytes_a_call, recording.lost_calls);
+  std::vector<RecordingSummary> recordings = result.recordings;
+  if (recordings.size() > kLines) {
+    std::stable_sort(recordings.begin(), recordings.end(), [](const RecordingSummary& a, const RecordingSummary& b) {
+      return std::make_tuple(a.problem.empty(), b.events) < std::make_tuple(b.problem.empty(), a.events);
+    });
+  }
+  uint64_t other_events = 0, other_lost = 0;
+  for (size_t i = 0; i < recordings.size(); ++i) {
+    if (i < kLines) {
+      std::fprintf(stderr, "heaptape: %s\n", RecordingText(recordings[i]).c_str());
+    } else {
+      other_events += recordings[i].events;
+      other_lost += recordings[i].lost_calls;
     }
-    if (!recording.problem.empty()) absl::StrAppend(&line, recording.trace.empty() ? "" : "; ", recording.problem);
-    std::fprintf(stderr, "%s\n", line.c_str());
+  }
+  if (recordings.size() > kLines) {
+    std::fprintf(stderr, "heaptape: %zu other traces: %lu events, lost %lu\n", recordings.size() - kLines, other_events,
+                 other_lost);
   }
   if (result.still_running > 0) {
     std::fprintf(stderr, "heaptape: %zu recorded processes still run; when they have ended: heaptape collect %s\n",
@@ -70,6 +112,9 @@ absl::StatusOr<int> RunRecord(const RecordFlags& flags) {
   options.config.max_bytes = flags.max_size;
   options.config.on_full = flags.on_full == "drop" ? wire::OnFull::kDrop : wire::OnFull::kWait;
   options.config.follow = flags.follow == "none" ? wire::Follow::kNone : wire::Follow::kAll;
+  if (!flags.trap.empty()) {
+    if (absl::Status status = SetTrap(flags.trap, &options.config); !status.ok()) return status;
+  }
   auto interposer = FindInstalledFile("lib/heaptape/libheaptape.so", "recorder/interposer/libheaptape.so");
   if (!interposer.ok()) return interposer.status();
   options.interposer = *std::move(interposer);
@@ -105,6 +150,11 @@ void AddRecordCommand(CommandSet& commands) {
       ->transform(ByteSize())
       ->type_name("BYTES")
       ->default_str("4G");
+  app.add_option("--trap", flags->trap,
+                 "Raise SIGTRAP in the calling thread at that call, so that a debugger that is attached stops there: at "
+                 "an event's number, which is exact if the calls come in the same order again, or at each call of a "
+                 "function with that size, as realloc:8880819")
+      ->type_name("EVENT|CALL:SIZE");
   app.footer(
       "Exits as the command did. One line for each trace goes to standard error when the command has\n"
       "ended. The session directory beside the traces is removed then; if this process is killed, it\n"

@@ -25,17 +25,32 @@ Collector::Collector(std::string session, std::string pattern)
     : session_(std::move(session)), pattern_(std::move(pattern)) {}
 
 void Collector::FindImages() {
-  for (const std::string& directory : ListImages(session_)) {
-    if (recordings_.count(directory) != 0 || failed_.count(directory) != 0) continue;
-    absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::Open(directory, pattern_);
-    if (recording.ok()) {
-      recordings_.emplace(directory, *std::move(recording));
-    } else if (!absl::IsNotFound(recording.status())) {
-      failed_.emplace(directory, recording.status().message());
-      RecordingSummary summary;
-      summary.problem = std::string(recording.status().message());
-      summaries_.push_back(std::move(summary));
-    }
+  for (const std::string& directory : ListImages(session_)) OpenImage(directory);
+}
+
+LiveHeap* Collector::HeapOf(const std::string& name) {
+  const std::string directory = session_ + "/" + name;
+  OpenImage(directory);
+  const auto recording = recordings_.find(directory);
+  // The fork was logged before there was a child, so it is there by now.
+  if (recording != recordings_.end()) recording->second->Sync();
+  const auto heap = heaps_.find(name);
+  return heap == heaps_.end() ? nullptr : heap->second.get();
+}
+
+void Collector::OpenImage(const std::string& directory) {
+  const std::string name = Image::NameOf(directory);
+  if (heaps_.count(name) != 0 || failed_.count(directory) != 0) return;
+  absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::Open(
+      directory, pattern_, [this](const std::string& parent) { return HeapOf(parent); });
+  if (recording.ok()) {
+    heaps_.emplace(name, std::make_unique<LiveHeap>((*recording)->summary().trace));
+    recordings_.emplace(directory, *std::move(recording));
+  } else if (!absl::IsNotFound(recording.status())) {
+    failed_.insert(directory);
+    RecordingSummary summary;
+    summary.problem = std::string(recording.status().message());
+    summaries_.push_back(std::move(summary));
   }
 }
 
@@ -66,6 +81,10 @@ void Collector::Step(int child) {
     nap_us_ = std::min(kLongestNapUs, nap_us_ * 2 + 100);
     usleep(static_cast<useconds_t>(nap_us_));
   }
+}
+
+void Collector::Sync() {
+  for (auto& [directory, recording] : recordings_) recording->Sync();
 }
 
 bool Collector::Ended(const std::string& directory, int child) const {

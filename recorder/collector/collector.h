@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,17 +28,26 @@ class Collector {
   // caller waits for itself (0: there is none).
   void Step(int child);
 
+  // Has the next step look for new images, whenever the last one did.
+  void ScanNow() { next_scan_ns_ = 0; }
+
   // `pid` has ended with `wait_status`: finishes its images, and those of other
   // processes that have ended.
   void Finish(int pid, int wait_status);
 
   // Images whose process still runs.
   size_t running() const { return recordings_.size(); }
+  // Writes what has come so far, for a collector that is about to leave.
+  void Sync();
   // Of the images that are finished, in the order of their ends.
   const std::vector<RecordingSummary>& summaries() const { return summaries_; }
 
  private:
   void FindImages();
+  // Does nothing if it has been tried.
+  void OpenImage(const std::string& directory);
+  // Of an image, opened if need be; null if there is none.
+  LiveHeap* HeapOf(const std::string& name);
   // Whether the process behind an image has ended or become another image.
   bool Ended(const std::string& directory, int child) const;
   void FinishOne(const std::string& directory, int wait_status);
@@ -45,7 +55,8 @@ class Collector {
   const std::string session_;
   const std::string pattern_;
   std::map<std::string, std::unique_ptr<Recording>> recordings_;  // by directory
-  std::map<std::string, std::string> failed_;                     // directories that no trace could be made for
+  std::set<std::string> failed_;                                  // directories that no trace could be made for
+  std::map<std::string, std::unique_ptr<LiveHeap>> heaps_;        // of images that were ever open, by name
   std::vector<RecordingSummary> summaries_;
   uint64_t next_scan_ns_ = 0;
   uint64_t next_sample_ns_ = 0;

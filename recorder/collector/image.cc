@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,8 +22,9 @@
 namespace heaptape {
 namespace {
 
-// Maps the first `bytes` of a file, or null if it is not such a file.
-void* MapFile(const std::string& path, uint64_t bytes) {
+// Maps the first `bytes` of a file, or null if it is not such a file. Its open
+// descriptor goes to *kept, if that is not null and the file was mapped.
+void* MapFile(const std::string& path, uint64_t bytes, int* kept = nullptr) {
   const int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return nullptr;
   struct stat info;
@@ -30,7 +32,11 @@ void* MapFile(const std::string& path, uint64_t bytes) {
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) >= bytes) {
     mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
-  close(fd);
+  if (mapped == MAP_FAILED || kept == nullptr) {
+    close(fd);
+  } else {
+    *kept = fd;
+  }
   return mapped == MAP_FAILED ? nullptr : mapped;
 }
 
@@ -51,18 +57,23 @@ uint64_t ProcessStartTime(int pid) {
 }
 
 absl::StatusOr<std::unique_ptr<Image>> Image::Open(const std::string& directory) {
-  void* const mapped = MapFile(directory + "/control", wire::kControlBytes);
+  int fd = -1;
+  void* const mapped = MapFile(directory + "/control", wire::kControlBytes, &fd);
   if (mapped == nullptr) return absl::NotFoundError(absl::StrCat(directory, ": no control file yet"));
   auto* const control = static_cast<wire::Control*>(mapped);
-  if (__atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) != wire::kControlMagic) {
+  const bool set_up = __atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) == wire::kControlMagic;
+  if (!set_up || flock(fd, LOCK_EX | LOCK_NB) != 0) {
     munmap(mapped, wire::kControlBytes);
-    return absl::NotFoundError(absl::StrCat(directory, ": is not set up yet"));
+    close(fd);
+    if (!set_up) return absl::NotFoundError(absl::StrCat(directory, ": is not set up yet"));
+    return absl::FailedPreconditionError(absl::StrCat(directory, ": another collector is at work on it"));
   }
-  return absl::WrapUnique(new Image(directory, control));
+  return absl::WrapUnique(new Image(directory, fd, control));
 }
 
-Image::Image(std::string directory, wire::Control* control)
+Image::Image(std::string directory, int lock_fd, wire::Control* control)
     : directory_(std::move(directory)),
+      lock_fd_(lock_fd),
       control_(control),
       pid_(control->pid),
       start_time_ticks_(control->start_time_ticks) {
@@ -74,6 +85,7 @@ Image::~Image() {
     if (spools_[i] != nullptr) munmap(spools_[i], wire::SpoolBytes(i));
   }
   munmap(control_, wire::kControlBytes);
+  close(lock_fd_);
 }
 
 void Image::Refresh() {

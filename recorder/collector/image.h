@@ -19,7 +19,8 @@ namespace heaptape {
 
 class Image {
  public:
-  // NotFound while the program has not finished setting it up.
+  // NotFound while the program has not finished setting it up, FailedPrecondition
+  // when another collector is at work on it. Nobody else can open it meanwhile.
   static absl::StatusOr<std::unique_ptr<Image>> Open(const std::string& directory);
 
   ~Image();
@@ -38,6 +39,8 @@ class Image {
   wire::Control* control() { return control_; }
 
   const std::string& directory() const { return directory_; }
+  // The last part of a directory: what a child calls its parent.
+  static std::string NameOf(const std::string& directory) { return directory.substr(directory.rfind('/') + 1); }
   int pid() const { return pid_; }
   uint64_t start_time_ticks() const { return start_time_ticks_; }
 
@@ -47,9 +50,10 @@ class Image {
   void Remove();
 
  private:
-  Image(std::string directory, wire::Control* control);
+  Image(std::string directory, int lock_fd, wire::Control* control);
 
   const std::string directory_;
+  const int lock_fd_;  // of the control file; its lock ends with this process
   wire::Control* const control_;
   const int pid_;
   const uint64_t start_time_ticks_;

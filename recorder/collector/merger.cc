@@ -148,12 +148,44 @@ void Merger::CutHoles(Reader* reader, std::vector<Piece>* pieces) {
                                Piece piece = {.run = hole.run, .order = reader->order, .reader = reader, .begin = 0,
                                               .end = 0};
                                piece.late = true;
+                               piece.late_index = hole.index;
                                piece.late_words[0] = word;
                                if (NeedsPayload(word)) piece.late_words[1] = Load(&words[hole.index + 1]);
                                if (!IsPayload(word)) pieces->push_back(piece);
                                return true;
                              }),
               holes.end());
+}
+
+void Merger::SetThreads(const absl::flat_hash_map<uint32_t, uint32_t>& threads, uint32_t next_thread) {
+  threads_ = threads;
+  next_thread_ = next_thread;
+}
+
+void Merger::Resume(const std::vector<SegmentPosition>& positions, uint32_t next_thread) {
+  FindReaders();
+  next_thread_ = next_thread;
+  for (const SegmentPosition& position : positions) {
+    if (position.spool() >= readers_.size() || image_->spool(position.spool()) == nullptr) continue;
+    if (position.segment() >= readers_[position.spool()].size() || position.words() > wire::kUsableWords) continue;
+    Reader& reader = readers_[position.spool()][position.segment()];
+    const wire::SegmentControl& control = image_->spool(reader.spool)->segments[reader.index];
+    const wire::Segment* const segment = image_->segment(reader.spool, reader.index);
+    // It may have been given back since; then what is in it now is all new.
+    if (control.generation != position.generation()) continue;
+    threads_[segment->thread] = position.thread();
+    if (position.words() <= wire::kFirstWord) continue;
+    reader.active = true;
+    reader.next = position.words();
+    reader.thread = segment->thread;
+    reader.system_tid = segment->system_tid;
+    reader.order = segment->order;
+    reader.event_thread = position.thread();
+    const uint64_t* const words = reinterpret_cast<const uint64_t*>(segment);
+    for (uint32_t i = wire::kFirstWord; i < position.words(); ++i) {
+      if (IsRun(Load(&words[i]))) reader.run = wire::LongAddress(Load(&words[i]));
+    }
+  }
 }
 
 uint64_t Merger::Round(bool last) {
@@ -199,7 +231,7 @@ uint64_t Merger::Round(bool last) {
 
 void Merger::Emit(const Piece& piece) {
   if (piece.late) {
-    EmitCall(piece.reader, piece.late_words[0], piece.late_words[1]);
+    EmitCall(piece.reader, piece.late_index, piece.late_words[0], piece.late_words[1]);
     return;
   }
   Reader* const reader = piece.reader;
@@ -216,7 +248,7 @@ void Merger::Emit(const Piece& piece) {
     if (word == kHoleMarker) {
       reader->holes.push_back({reader->IndexOf(i), piece.run});
     } else {
-      EmitCall(reader, word, payload);
+      EmitCall(reader, reader->IndexOf(i), word, payload);
     }
     if (events_->size() >= limit_) {
       reader->emitted = i + 1;
@@ -250,7 +282,7 @@ void Merger::EmitEvent(const Event& event) {
   events_->push_back(event);
 }
 
-void Merger::EmitCall(Reader* reader, uint64_t word, uint64_t payload) {
+void Merger::EmitCall(Reader* reader, uint32_t index, uint64_t word, uint64_t payload) {
   Event event;
   const Tag tag = wire::TagOf(word);
   if (tag == Tag::kNone || tag == Tag::kPayload) {
@@ -302,6 +334,11 @@ void Merger::EmitCall(Reader* reader, uint64_t word, uint64_t payload) {
           event.kind = EventKind::kMallocTrim;
           event.address = wire::DetailOf(word);
           break;
+        case Form::kFork:
+          event.kind = EventKind::kFork;
+          event.size = event.address;
+          event.address = 0;
+          break;
         case Form::kThreadEnd:
           event.kind = EventKind::kThreadEnd;
           event.address = event.size = 0;
@@ -321,6 +358,8 @@ void Merger::EmitCall(Reader* reader, uint64_t word, uint64_t payload) {
   if (release) {
     EmitPendingRelease();
     have_release_ = true;
+    release_reader_ = reader;
+    release_index_ = index;
     release_ = Event();
     release_.thread = event.thread;
     release_.old_address = event.address;
@@ -350,7 +389,8 @@ std::vector<SegmentPosition> Merger::Positions() const {
       position.set_spool(reader.spool);
       position.set_segment(reader.index);
       position.set_generation(image_->spool(reader.spool)->segments[reader.index].generation);
-      position.set_words(reader.IndexOf(reader.emitted));
+      // A release that is held back is not in the file.
+      position.set_words(have_release_ && release_reader_ == &reader ? release_index_ : reader.IndexOf(reader.emitted));
       const auto thread = threads_.find(reader.thread);
       if (thread != threads_.end()) position.set_thread(thread->second);
       positions.push_back(std::move(position));

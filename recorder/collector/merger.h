@@ -38,6 +38,12 @@ class Merger {
   // of them `full` is called, which is to take them; a few more may have come.
   Merger(Image* image, size_t limit, std::vector<Event>* events, std::function<void()> full);
 
+  // Before the first round. Threads with recorder's number `thread` are `event_thread`
+  // in the events; `next_thread` is the first number of a thread not seen yet.
+  void SetThreads(const absl::flat_hash_map<uint32_t, uint32_t>& threads, uint32_t next_thread);
+  // Before the first round: goes on where an earlier merger's Positions were.
+  void Resume(const std::vector<SegmentPosition>& positions, uint32_t next_thread);
+
   // One round; the number of words taken. `last` says that the program is gone:
   // everything there is comes out.
   uint64_t Round(bool last);
@@ -91,6 +97,7 @@ class Merger {
     Reader* reader;
     size_t begin, end;    // in reader->words
     bool late = false;    // a former hole: word and payload are in `words`
+    uint32_t late_index = 0;
     uint64_t late_words[2] = {0, 0};
   };
 
@@ -101,7 +108,8 @@ class Merger {
   void CutHoles(Reader* reader, std::vector<Piece>* pieces);
   // Puts out the calls of a piece.
   void Emit(const Piece& piece);
-  void EmitCall(Reader* reader, uint64_t word, uint64_t payload);
+  // `index` is the word's in its segment.
+  void EmitCall(Reader* reader, uint32_t index, uint64_t word, uint64_t payload);
   void EmitEvent(const Event& event);
   void EmitPendingRelease();
   void FindThread(Reader* reader);
@@ -119,6 +127,8 @@ class Merger {
   // it does unless threads compete, the two are one event.
   bool have_release_ = false;
   Event release_;
+  const Reader* release_reader_ = nullptr;
+  uint32_t release_index_ = 0;
   uint32_t finished_ = 0;
   uint64_t words_ = 0;
   uint64_t damaged_ = 0;

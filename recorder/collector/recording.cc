@@ -1,25 +1,33 @@
 #include "recorder/collector/recording.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/memory/memory.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "proto/trace_reader.h"
 #include "recorder/collector/identity.h"
 
 namespace heaptape {
 namespace {
+
+constexpr char kTraceFile[] = "trace";
 
 // What is in segments only is safe too, but nobody can look at it yet.
 constexpr uint64_t kFlushNs = 200'000'000;
@@ -59,17 +67,92 @@ std::string TracePath(const std::string& pattern, const std::string& program, in
   return named;
 }
 
-absl::StatusOr<std::unique_ptr<Recording>> Recording::Open(const std::string& directory, const std::string& pattern) {
+absl::StatusOr<std::unique_ptr<Recording>> Recording::Open(const std::string& directory, const std::string& pattern,
+                                                           const Parents& parents) {
   absl::StatusOr<std::unique_ptr<Image>> image = Image::Open(directory);
   if (!image.ok()) return image.status();
-  const Header header = IdentityOf(image->get());
+  std::string trace;
+  std::getline(std::ifstream(directory + "/" + kTraceFile), trace);
+  if (!trace.empty()) return Resume(*std::move(image), trace);
+  const wire::Control& control = *(*image)->control();
+  const std::string parent(control.parent, strnlen(control.parent, sizeof control.parent));
+  const bool forked = !parent.empty() && control.parent_fork != 0;
+  return Create(*std::move(image), pattern, forked ? parents(parent) : nullptr);
+}
+
+absl::StatusOr<std::unique_ptr<Recording>> Recording::Create(std::unique_ptr<Image> image, const std::string& pattern,
+                                                             LiveHeap* parent) {
+  Header header = IdentityOf(image.get());
+  std::vector<Event> inherited;
+  if (parent != nullptr) {
+    const absl::StatusOr<bool> found = parent->ReadToFork(image->control()->parent_fork);
+    if (found.ok() && *found) inherited = parent->Allocations();
+    header.mutable_fork()->set_parent_pid(header.parent_pid());
+    header.mutable_fork()->set_live_blocks(inherited.size());
+  }
   while (true) {
     const std::string path = TracePath(pattern, header.program(), header.pid());
     absl::StatusOr<std::unique_ptr<TraceWriter>> writer = TraceWriter::Create(path, header);
     if (absl::IsAlreadyExists(writer.status())) continue;  // somebody was faster
     if (!writer.ok()) return writer.status();
-    return absl::WrapUnique(new Recording(*std::move(image), *std::move(writer), header.program()));
+    auto recording = absl::WrapUnique(new Recording(std::move(image), *std::move(writer), header.program()));
+    if (parent != nullptr) recording->WriteInherited(inherited, parent->forking_thread());
+    // From here on another collector can go on with it.
+    std::error_code ignored;
+    std::ofstream(recording->image_->directory() + "/" + kTraceFile)
+        << std::filesystem::absolute(path, ignored).string() << "\n";
+    return recording;
   }
+}
+
+absl::StatusOr<std::unique_ptr<Recording>> Recording::Resume(std::unique_ptr<Image> image, const std::string& path) {
+  absl::StatusOr<std::unique_ptr<TraceReader>> reader = TraceReader::Open(path);
+  if (!reader.ok()) return reader.status();
+  uint32_t threads = 0;
+  std::vector<Event> events;
+  while (true) {
+    const absl::StatusOr<bool> more = (*reader)->Next(&events);
+    if (!more.ok()) return more.status();
+    if (!*more) break;
+    for (const Event& event : events) threads = std::max(threads, event.thread + 1);
+  }
+  if ((*reader)->closed()) {
+    // Finished, but for the removal of its image.
+    image->Remove();
+    return absl::NotFoundError(absl::StrCat(path, ": is finished"));
+  }
+  absl::StatusOr<std::unique_ptr<TraceWriter>> writer =
+      TraceWriter::Resume(path, (*reader)->whole_bytes(), (*reader)->health().last_event);
+  if (!writer.ok()) return writer.status();
+  auto recording =
+      absl::WrapUnique(new Recording(std::move(image), *std::move(writer), (*reader)->header().program()));
+  recording->merger_.Resume((*reader)->drained(), threads);
+  return recording;
+}
+
+// The blocks that a forked child has from its parent, as calls of the threads
+// that made them. Its own first thread is the one that forked.
+void Recording::WriteInherited(const std::vector<Event>& allocations, uint32_t forking_thread) {
+  absl::flat_hash_map<uint32_t, uint32_t> threads;
+  std::vector<Event>* const pending = writer_->pending();
+  const auto thread_of = [&](uint32_t thread) {
+    const auto [it, inserted] = threads.try_emplace(thread, static_cast<uint32_t>(threads.size()));
+    if (inserted) {
+      Event start;
+      start.kind = EventKind::kThreadStart;
+      start.thread = it->second;
+      pending->push_back(start);
+    }
+    return it->second;
+  };
+  const uint32_t own = thread_of(forking_thread);
+  for (Event event : allocations) {
+    event.thread = thread_of(event.thread);
+    pending->push_back(event);
+    if (pending->size() >= kMaxBatchEvents - kRoom) Flush();
+  }
+  Flush();
+  merger_.SetThreads({{1, own}}, static_cast<uint32_t>(threads.size()));
 }
 
 Recording::Recording(std::unique_ptr<Image> image, std::unique_ptr<TraceWriter> writer, std::string program)
@@ -105,6 +188,11 @@ uint64_t Recording::Drain() {
     merger_.Recycle();
   }
   return words;
+}
+
+void Recording::Sync() {
+  Drain();
+  Flush();
 }
 
 void Recording::SampleMemory() {

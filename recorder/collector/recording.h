@@ -6,13 +6,16 @@
 #define HEAPTAPE_RECORDER_COLLECTOR_RECORDING_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/trace_writer.h"
 #include "recorder/collector/image.h"
+#include "recorder/collector/live_heap.h"
 #include "recorder/collector/merger.h"
 
 namespace heaptape {
@@ -36,12 +39,20 @@ std::string TracePath(const std::string& pattern, const std::string& program, in
 
 class Recording {
  public:
-  static absl::StatusOr<std::unique_ptr<Recording>> Open(const std::string& directory, const std::string& pattern);
+  // Opens the image in `directory` and its trace: a new one, or the one that an
+  // earlier collector did not finish. `parents` finds the live heap of a parent
+  // image by its name, or null; it is asked for if the image is a forked child's.
+  // Errors: those of Image::Open, and of making the trace.
+  using Parents = std::function<LiveHeap*(const std::string& name)>;
+  static absl::StatusOr<std::unique_ptr<Recording>> Open(const std::string& directory, const std::string& pattern,
+                                                         const Parents& parents);
 
   // Moves what the program has logged into the trace; the number of words taken.
   // After an error (no space left, say) the recording only drains, so that the
   // program never waits; summary() says why.
   uint64_t Drain();
+  // Writes all that has come so far, so that others can read it.
+  void Sync();
   // Reads the process's memory figures from /proc into the trace.
   void SampleMemory();
   // The program is gone: takes the rest, closes the trace, removes the image.
@@ -54,6 +65,10 @@ class Recording {
  private:
   Recording(std::unique_ptr<Image> image, std::unique_ptr<TraceWriter> writer, std::string program);
 
+  static absl::StatusOr<std::unique_ptr<Recording>> Create(std::unique_ptr<Image> image, const std::string& pattern,
+                                                           LiveHeap* parent);
+  static absl::StatusOr<std::unique_ptr<Recording>> Resume(std::unique_ptr<Image> image, const std::string& path);
+  void WriteInherited(const std::vector<Event>& allocations, uint32_t forking_thread);
   void Flush();
   void Note(const absl::Status& status);
 

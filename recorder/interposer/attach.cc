@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <gnu/libc-version.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -10,17 +11,23 @@
 #include "recorder/interposer/next.h"
 #include "recorder/interposer/spools.h"
 #include "recorder/interposer/thread_exit.h"
+#include "recorder/interposer/trap.h"
 #include "recorder/raw/syscall.h"
 #include "recorder/raw/text.h"
 #include "recorder/wire/session.h"
 
 namespace heaptape {
+
+// Lets calls through to `control`.
+void OpenGate(wire::Control* control);
+
 namespace {
 
 constexpr size_t kScratchBytes = 256 << 10;
 
-Gate off;  // what `gate` points to where nothing is recorded
+Gate off = {nullptr, 1, 1};  // what `gate` points to where nothing is recorded
 raw::Text<400> directory;
+raw::Text<64> image_name;  // its last part
 
 // Path buffers make up the frames of this file: functions that have one are not
 // inlined, so that no two are on the stack at once.
@@ -85,12 +92,14 @@ uint64_t StartTimeTicks(const char* stat, size_t size) {
   return ticks;
 }
 
-// Makes this image's own directory in the session.
+// Makes this image's own directory in the session, and sets `directory` and
+// `image_name`.
 bool MakeDirectory(const char* session, int pid, uint64_t start_time) {
   for (uint64_t n = 0; n < 10000; ++n) {
+    image_name.Clear();
+    image_name.AddNumber(static_cast<uint64_t>(pid)).Add(".").AddNumber(start_time).Add(".").AddNumber(n);
     directory.Clear();
-    directory.Add(session).Add("/").AddNumber(static_cast<uint64_t>(pid)).Add(".").AddNumber(start_time);
-    directory.Add(".").AddNumber(n);
+    directory.Add(session).Add("/").Add(image_name.c_str());
     if (directory.overflow()) return false;
     const int result = raw::MakeDirectory(directory.c_str(), 0700);
     if (result == 0) return true;
@@ -139,17 +148,20 @@ void CopyString(const char* from, char (&to)[N]) {
   to[i] = '\0';
 }
 
-// The control block of a session just joined, or null.
-wire::Control* Join(char* scratch) {
-  const char* const found = SessionFromEnvironment(scratch);
-  if (found == nullptr || found[0] != '/') return nullptr;
-  raw::Text<400> session;  // `scratch` is about to be used again
-  session.Add(found);
-  if (session.overflow()) return nullptr;
+// What a forked child has to know of its parent; kept up to date by the parent.
+raw::Text<400> session;
+wire::SessionConfig config;
+wire::Control* control_in_use;  // a child's is its parent's until it has its own
+uint64_t forks;
+bool in_fork;  // between libc's fork handlers, hence true in the child
 
+// A control block in the session, or null. Of `parent`, if that is not null.
+wire::Control* Join(char* scratch, const char* parent) {
   const int pid = raw::ProcessId();
   const uint64_t start_time =
       StartTimeTicks(scratch, ReadFile("/proc/self/stat", scratch, kScratchBytes));
+  raw::Text<64> parent_name;
+  if (parent != nullptr) parent_name.Add(parent);
   if (!MakeDirectory(session.c_str(), pid, start_time)) {
     raw::MakeDirectory(session.c_str(), 0700);  // started without a collector
     if (!MakeDirectory(session.c_str(), pid, start_time)) return nullptr;
@@ -165,21 +177,33 @@ wire::Control* Join(char* scratch) {
   control->start_wall_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
   CopyString(gnu_get_libc_version(), control->glibc_version);
   CopyString(NextAllocatorPath(), control->allocator);
-  control->ticket = 1;
-  OpenSpools(directory.c_str(), ReadConfig(session.c_str()));
-  if (!AddSpool(control)) {
-    control->stop_reason = static_cast<uint32_t>(wire::StopReason::kNoSpace);
-    control->recording_state = static_cast<uint32_t>(wire::RecordingState::kStopped);
-    __atomic_store_n(&control->magic, wire::kControlMagic, __ATOMIC_RELEASE);
-    return nullptr;
+  if (parent != nullptr) {
+    CopyString(parent_name.c_str(), control->parent);
+    control->parent_fork = in_fork ? forks : 0;
   }
-  control->recording_state = static_cast<uint32_t>(wire::RecordingState::kRecording);
+  control->ticket = 1;
+  OpenSpools(directory.c_str(), config);
+  const bool room = AddSpool(control);
+  if (!room) control->stop_reason = static_cast<uint32_t>(wire::StopReason::kNoSpace);
+  control->recording_state =
+      static_cast<uint32_t>(room ? wire::RecordingState::kRecording : wire::RecordingState::kStopped);
   __atomic_store_n(&control->magic, wire::kControlMagic, __ATOMIC_RELEASE);
-  return control;
+  control_in_use = control;
+  return room ? control : nullptr;
+}
+
+// The control block of the session that the environment names, or null.
+wire::Control* JoinFromEnvironment(char* scratch) {
+  const char* const found = SessionFromEnvironment(scratch);
+  if (found == nullptr || found[0] != '/') return nullptr;
+  session.Add(found);  // `scratch` is about to be used again
+  if (session.overflow()) return nullptr;
+  config = ReadConfig(session.c_str());
+  return Join(scratch, nullptr);
 }
 
 // A page that forked children find empty; where the kernel is too old for that
-// (before 4.14), one that atfork handlers must empty.
+// (before 4.14), one that the fork handler must empty.
 Gate* MakeGate() {
   void* const page = raw::MapPrivate(4096);
   if (page == nullptr) return nullptr;
@@ -188,35 +212,115 @@ Gate* MakeGate() {
 }
 
 uint32_t attaching;
+uint32_t rejoining;  // by pid, so that a child of a child may do it again
+
+// A forked child joins the session as an image of its own.
+wire::Control* Rejoin() {
+  const uint32_t pid = static_cast<uint32_t>(raw::ProcessId());
+  // Its other threads, and signal handlers, go unrecorded meanwhile.
+  if (__atomic_exchange_n(&rejoining, pid, __ATOMIC_ACQ_REL) == pid) return nullptr;
+  wire::Control* control = nullptr;
+  thread_log = ThreadLog();
+  if (control_in_use != nullptr) raw::Unmap(control_in_use, wire::kControlBytes);
+  control_in_use = nullptr;
+  char* const scratch = config.follow == wire::Follow::kNone ? nullptr : static_cast<char*>(raw::MapPrivate(kScratchBytes));
+  if (scratch != nullptr) {
+    // The name of the parent's directory is overwritten by the child's.
+    control = Join(scratch, image_name.c_str());
+    raw::Unmap(scratch, kScratchBytes);
+  }
+  in_fork = false;
+  if (control == nullptr) {
+    __atomic_store_n(&gate->closed, 1, __ATOMIC_RELEASE);
+  } else {
+    OpenGate(control);
+    WatchThreadExit();
+  }
+  return control;
+}
+
+// Removes our own entry from LD_PRELOAD, so that what this program starts runs
+// without us. In place: nothing else of the environment changes.
+void StopFollowing() {
+  char* value = nullptr;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (raw::HasPrefix(*entry, "LD_PRELOAD=")) value = *entry + 11;
+  }
+  if (value == nullptr) return;
+  char* out = value;
+  for (const char* in = value; *in != '\0';) {
+    const char* end = in;
+    const char* base = in;
+    while (*end != '\0' && *end != ':' && *end != ' ') {
+      if (*end == '/') base = end + 1;
+      ++end;
+    }
+    const bool ours = raw::HasPrefix(base, "libheaptape.so") && end == base + 14;
+    if (!ours && end != in) {
+      if (out != value) *out++ = ':';
+      while (in != end) *out++ = *in++;
+    }
+    in = *end == '\0' ? end : end + 1;
+  }
+  *out = '\0';
+}
+
+void BeforeFork() {
+  if (gate->closed != 0) return;
+  ++forks;
+  Log(wire::LongWord(wire::Form::kFork, 0, forks));
+  in_fork = true;
+}
+void AfterForkInParent() { in_fork = false; }
+void AfterForkInChild() {
+  // For kernels that do not empty the page.
+  if (gate->closed != 0) return;
+  gate->control = nullptr;
+  gate->own = 0;
+}
 
 }  // namespace
 
+void OpenGate(wire::Control* control) {
+  // With a trap every call takes the detour, where it is counted.
+  gate->own = 1;
+  gate->control = config.trap_at == wire::TrapAt::kNever ? control : nullptr;
+}
+
+wire::Control* Detour(uint64_t word, uint64_t payload) {
+  if (gate->own == 0) return Rejoin();
+  if (config.trap_at != wire::TrapAt::kNever) CheckTrap(config, word, payload);
+  return control_in_use;
+}
+
 bool Attach() {
-  if (gate == nullptr) {
-    if (!FindNextAllocator()) return false;
-    // Whoever comes second, a signal handler say, goes unrecorded meanwhile.
-    if (__atomic_exchange_n(&attaching, 1, __ATOMIC_ACQ_REL) != 0) {
-      Gate* none = nullptr;
-      __atomic_compare_exchange_n(&gate, &none, &off, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-      return true;
-    }
-    Gate* own = nullptr;
-    if (char* const scratch = static_cast<char*>(raw::MapPrivate(kScratchBytes))) {
-      if (wire::Control* const control = Join(scratch)) {
-        own = MakeGate();
-        if (own != nullptr) own->control = control;
-      }
-      raw::Unmap(scratch, kScratchBytes);
-    }
-    __atomic_store_n(&gate, own != nullptr ? own : &off, __ATOMIC_RELEASE);
+  if (gate != nullptr) return true;
+  if (!FindNextAllocator()) return false;
+  // Whoever comes second, a signal handler say, goes unrecorded meanwhile.
+  if (__atomic_exchange_n(&attaching, 1, __ATOMIC_ACQ_REL) != 0) {
+    Gate* none = nullptr;
+    __atomic_compare_exchange_n(&gate, &none, &off, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    return true;
   }
+  Gate* own = nullptr;
+  wire::Control* control = nullptr;
+  if (char* const scratch = static_cast<char*>(raw::MapPrivate(kScratchBytes))) {
+    control = JoinFromEnvironment(scratch);
+    if (control != nullptr) own = MakeGate();
+    raw::Unmap(scratch, kScratchBytes);
+  }
+  __atomic_store_n(&gate, own != nullptr ? own : &off, __ATOMIC_RELEASE);
+  if (own != nullptr) OpenGate(control);
   return true;
 }
 
 namespace {
 
 __attribute__((constructor)) void Constructor() {
-  if (Attach() && gate->control != nullptr) OpenThreadExit();
+  if (!Attach() || gate->closed != 0) return;
+  OpenThreadExit();
+  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+  if (config.follow == wire::Follow::kNone) StopFollowing();
 }
 
 }  // namespace

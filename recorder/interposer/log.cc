@@ -78,7 +78,7 @@ uint64_t* ClaimSlow(wire::Control* control, uint64_t* claimed, uint64_t words) {
 }
 
 void Log(uint64_t word, uint64_t payload) {
-  if (wire::Control* const control = Recording()) {
+  if (wire::Control* const control = Recording(word, payload)) {
     if (uint64_t* const slot = Claim(control, 2)) {
       __atomic_store_n(slot + 1, payload, __ATOMIC_RELAXED);
       __atomic_store_n(slot, word, __ATOMIC_RELEASE);
@@ -93,7 +93,7 @@ void EndThread() {
   thread_log.cursor = nullptr;
   thread_log.thread = 0;
   thread_log.run = 0;
-  if (cursor != nullptr && gate->control != nullptr) FillSegment(SegmentOf(cursor), IndexOf(cursor));
+  if (cursor != nullptr && gate->closed == 0) FillSegment(SegmentOf(cursor), IndexOf(cursor));
 }
 
 }  // namespace heaptape

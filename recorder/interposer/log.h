@@ -34,7 +34,9 @@ namespace heaptape {
 
 // On the page that forked children find empty.
 struct Gate {
-  wire::Control* control;  // null: not recording
+  wire::Control* control;  // null: every call goes through Detour
+  uint32_t closed;         // 1: nothing is recorded, and never will be
+  uint32_t own;            // 0: the page was emptied, this is a forked child
 };
 
 struct ThreadLog {
@@ -46,6 +48,10 @@ struct ThreadLog {
 
 extern Gate* gate;
 extern __thread ThreadLog thread_log __attribute__((tls_model("initial-exec")));
+
+// Where there is no control block: a forked child joins the session anew, a
+// recording with a trap counts and compares. Null: the call is not recorded.
+wire::Control* Detour(uint64_t word, uint64_t payload);
 
 // Slow paths, in log.cc.
 // Begins a run of this thread, which may be its first call.
@@ -69,15 +75,19 @@ inline uint64_t* Claim(wire::Control* control, uint64_t words) {
 }
 
 // The control block if calls are being recorded, with this thread's run open.
-inline wire::Control* Recording() {
-  wire::Control* const control = gate->control;
-  if (__builtin_expect(control == nullptr, 0)) return nullptr;
+inline wire::Control* Recording(uint64_t word, uint64_t payload) {
+  wire::Control* control = gate->control;
+  if (__builtin_expect(control == nullptr, 0)) {
+    if (gate->closed != 0) return nullptr;
+    control = Detour(word, payload);
+    if (control == nullptr) return nullptr;
+  }
   if (__builtin_expect(__atomic_load_n(&control->ticket, __ATOMIC_RELAXED) != thread_log.run, 0)) BeginRun(control);
   return control;
 }
 
 inline void Log(uint64_t word) {
-  if (wire::Control* const control = Recording()) {
+  if (wire::Control* const control = Recording(word, 0)) {
     if (uint64_t* const slot = Claim(control, 1)) __atomic_store_n(slot, word, __ATOMIC_RELAXED);
   }
 }

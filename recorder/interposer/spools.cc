@@ -67,6 +67,7 @@ Segment* TakeFree(wire::Control* control, bool* any_full) {
 void Stop(wire::Control* control, wire::StopReason reason) {
   control->stop_reason = static_cast<uint32_t>(reason);
   __atomic_store_n(&control->recording_state, static_cast<uint32_t>(wire::RecordingState::kStopped), __ATOMIC_RELEASE);
+  __atomic_store_n(&gate->closed, 1, __ATOMIC_RELEASE);
   gate->control = nullptr;
 }
 
@@ -75,6 +76,13 @@ void Stop(wire::Control* control, wire::StopReason reason) {
 void OpenSpools(const char* own_directory, const wire::SessionConfig& own_config) {
   directory = own_directory;
   config = own_config;
+  for (uint32_t i = 0; i < next_spool && i < wire::kMaxSpools; ++i) {
+    if (spools[i] != nullptr) raw::Unmap(spools[i], wire::SpoolBytes(i));
+    spools[i] = nullptr;
+  }
+  next_spool = 0;
+  spool_bytes = 0;
+  last_heartbeat = last_heartbeat_ns = 0;
 }
 
 bool AddSpool(wire::Control* control) {
@@ -120,7 +128,7 @@ bool AddSpool(wire::Control* control) {
 
 Segment* TakeSegment(wire::Control* control) {
   bool waited = false;
-  while (gate->control != nullptr) {
+  while (gate->closed == 0) {
     bool any_full;
     if (Segment* const segment = TakeFree(control, &any_full)) return segment;
     const uint64_t bytes = __atomic_load_n(&spool_bytes, __ATOMIC_RELAXED);

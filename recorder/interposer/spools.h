@@ -11,7 +11,8 @@
 namespace heaptape {
 
 // Before the first call below. `directory` is this program's in the session,
-// and must stay; `config` is copied.
+// and must stay; `config` is copied. Mappings that were inherited from a parent
+// are given up.
 void OpenSpools(const char* directory, const wire::SessionConfig& config);
 
 // Adds a spool. False if there is no room for it.

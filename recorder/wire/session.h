@@ -8,6 +8,7 @@
 //       control                     Control
 //       spool.0, spool.1, ...       Spool: a header, then segments
 //       cmdline, environ, maps ...  copies from /proc/self at the start
+//       trace                       the collector's: path of the trace it writes
 //
 // A spool is mapped by the program and by the collector:
 //
@@ -62,11 +63,21 @@ enum class OnFull : uint32_t {
 };
 enum class Follow : uint32_t { kAll = 0, kNone = 1 };
 
+// A call at which the program is stopped with SIGTRAP, for its debugger.
+enum class TrapAt : uint32_t {
+  kNever = 0,
+  kEvent = 1,  // trap_value: number of the event
+  kSize = 2,   // trap_value: requested bytes; trap_form: which function, as a Form
+};
+
 struct SessionConfig {
   uint64_t buffer_bytes = 32 << 20;        // of spools, while a collector is alive
   uint64_t max_bytes = uint64_t{4} << 30;  // of spools, when none is
   OnFull on_full = OnFull::kWait;
   Follow follow = Follow::kAll;
+  TrapAt trap_at = TrapAt::kNever;
+  uint32_t trap_form = 0;
+  uint64_t trap_value = 0;
 };
 
 struct Segment {
@@ -113,6 +124,11 @@ struct Control {
   uint32_t spool_count;  // spools that may be looked at
   char glibc_version[32];
   char allocator[256];  // path of the object that serves malloc; empty: libc
+
+  // If this image came from a fork without exec: its parent's directory name in
+  // the session, and which fork it was; 0 if that is not known (a fork past libc).
+  char parent[64];
+  uint64_t parent_fork;
 
   uint64_t threads;       // numbers given out
   uint64_t lost_calls;    // that could not be logged

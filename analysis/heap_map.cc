@@ -39,9 +39,9 @@ absl::StatusOr<std::vector<Covered>> CoveredStretches(absl::Span<const HeapBlock
 // Walks the regions and the covered stretches together.
 class Mapper {
  public:
-  Mapper(absl::Span<const HeapRegion> regions, const std::vector<Covered>& covered, const BlockLayout& layout,
-         HeapMap* map)
-      : regions_(regions), covered_(covered), layout_(layout), map_(*map) {}
+  Mapper(absl::Span<const HeapBlock> blocks, absl::Span<const HeapRegion> regions, const std::vector<Covered>& covered,
+         const BlockLayout& layout, HeapMap* map)
+      : blocks_(blocks), regions_(regions), covered_(covered), layout_(layout), map_(*map) {}
 
   void Run() {
     for (size_t first = 0; first < regions_.size();) {
@@ -74,6 +74,12 @@ class Mapper {
 
   void AddRegion(size_t region, uint64_t lo, uint64_t hi) {
     SkipTo(lo);
+    RegionTotals totals = {.region = region, .system_bytes = hi - lo};
+    const uint64_t usable = map_.usable_bytes;
+    const uint64_t overhead = map_.overhead_bytes;
+    const uint64_t hole_bytes = map_.hole_bytes;
+    const uint64_t trimmable = map_.trimmable_bytes;
+    const size_t hole_count = map_.holes.size();
     map_.system_bytes += hi - lo;
     uint64_t at = lo;
     ptrdiff_t before = Hole::kRegionEnd;
@@ -89,6 +95,10 @@ class Mapper {
         AddGap(region, at, from, at_start ? layout_.region_header_bytes : layout_.header_bytes, before, stretch.owner);
       }
       (stretch.owner >= 0 ? map_.usable_bytes : map_.overhead_bytes) += to - from;
+      if (stretch.owner >= 0) {
+        ++totals.live_blocks;
+        totals.requested_bytes += blocks_[static_cast<size_t>(stretch.owner)].requested_bytes;
+      }
       // A head that the allocator keeps at a region's beginning moves the beginning.
       at_start = at_start && stretch.owner == Hole::kAllocator && from == lo;
       at = to;
@@ -100,6 +110,13 @@ class Mapper {
     // At the end of a region there is no next block whose header would be needed.
     AddGap(region, at, hi, 0, before, Hole::kRegionEnd);
     done_ = hi;
+    totals.one_block = one_block && totals.live_blocks == 1;
+    totals.usable_bytes = map_.usable_bytes - usable;
+    totals.overhead_bytes = map_.overhead_bytes - overhead;
+    totals.hole_bytes = map_.hole_bytes - hole_bytes;
+    totals.trimmable_bytes = map_.trimmable_bytes - trimmable;
+    totals.hole_count = map_.holes.size() - hole_count;
+    map_.regions.push_back(totals);
   }
 
   // [lo, hi) is covered by nothing. `overhead` bytes of it belong to the block behind.
@@ -123,6 +140,7 @@ class Mapper {
     map_.holes.push_back(hole);
   }
 
+  const absl::Span<const HeapBlock> blocks_;
   const absl::Span<const HeapRegion> regions_;
   const std::vector<Covered>& covered_;
   const BlockLayout& layout_;
@@ -146,7 +164,7 @@ absl::StatusOr<HeapMap> MapHeap(absl::Span<const HeapBlock> blocks, absl::Span<c
   HeapMap map;
   map.live_blocks = blocks.size();
   for (const HeapBlock& block : blocks) map.requested_bytes += block.requested_bytes;
-  Mapper(regions, *covered, layout, &map).Run();
+  Mapper(blocks, regions, *covered, layout, &map).Run();
   return map;
 }
 

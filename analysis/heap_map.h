@@ -88,6 +88,20 @@ struct Hole {
   ptrdiff_t after = kRegionEnd;
 };
 
+// What lies in one region: system == usable + overhead + holes here too.
+struct RegionTotals {
+  size_t region = 0;  // index into the regions
+  uint64_t system_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t requested_bytes = 0;
+  uint64_t usable_bytes = 0;
+  uint64_t overhead_bytes = 0;
+  uint64_t hole_count = 0;
+  uint64_t hole_bytes = 0;
+  uint64_t trimmable_bytes = 0;
+  bool one_block = false;  // mapped for one block alone
+};
+
 struct HeapMap {
   uint64_t live_blocks = 0;
   uint64_t requested_bytes = 0;
@@ -97,6 +111,7 @@ struct HeapMap {
   uint64_t system_bytes = 0;
   uint64_t trimmable_bytes = 0;
   std::vector<Hole> holes;      // by address
+  std::vector<RegionTotals> regions;  // writable ones, touching pieces joined; by address
   // Usable bytes of blocks outside all writable regions: 0 unless the allocator
   // has memory that its system calls did not tell of. Not in usable_bytes.
   uint64_t outside_bytes = 0;

@@ -64,6 +64,35 @@ TEST_F(HolesTest, EachHoleNamesWhatPinsIt) {
   EXPECT_EQ(report.largest[2].pinned_by.block.event, 7u);
 }
 
+TEST_F(HolesTest, EveryByteHasALine) {
+  const HolesReport report = Find(10);
+  EXPECT_EQ(report.system_bytes, report.requested_bytes + report.slop_bytes + report.mapping_padding_bytes +
+                                     report.overhead_bytes + report.between_bytes + report.brk_top_bytes +
+                                     report.tail_bytes);
+  EXPECT_EQ(report.slop_bytes, 4u);
+  EXPECT_EQ(report.mapping_padding_bytes, 0xff0u);
+  EXPECT_EQ(report.tail_bytes, 0u);
+  EXPECT_EQ(report.hole_bytes, report.trimmable_bytes + report.page_part_bytes + report.small_hole_bytes);
+  EXPECT_EQ(report.small_hole_count, 1u);
+
+  ASSERT_EQ(report.arenas.size(), 2u);
+  EXPECT_EQ(report.arenas[0].origin, 0u);
+  EXPECT_EQ(report.arenas[0].live_blocks, 2u);
+  EXPECT_EQ(report.arenas[0].hole_bytes, report.hole_bytes);
+  EXPECT_TRUE(report.arenas[1].one_block);
+  EXPECT_EQ(report.arenas[0].system_bytes + report.arenas[1].system_bytes, report.system_bytes);
+}
+
+TEST_F(HolesTest, WhoPinsTheMost) {
+  const HolesReport report = Find(1);
+  EXPECT_EQ(report.pin_count, 2u);
+  ASSERT_EQ(report.pins.size(), 1u);
+  EXPECT_EQ(report.pins[0].block.event, 9u);
+  EXPECT_EQ(report.pins[0].held_bytes, 0x2000u);
+  const std::vector<PinGroup> groups = {{0, 32, 63, 1, 0x2000, 9}, {1, 16, 31, 1, 0x100, 7}};
+  EXPECT_EQ(report.pin_groups, groups);
+}
+
 TEST_F(HolesTest, OnlyAsManyDetailsAsAsked) {
   EXPECT_EQ(Find(0).largest.size(), 0u);
   const HolesReport report = Find(2);

@@ -10,6 +10,8 @@
 #include "analysis/json_text.h"
 #include "analysis/replay_heap.h"
 #include "analysis/replay_text.h"
+#include "analysis/trim_effect.h"
+#include "replayer/driver/event_source.h"
 #include "replayer/driver/replay_result.h"
 #include "tools/replay_options.h"
 #include "tools/standard_output.h"
@@ -22,6 +24,7 @@ struct HolesFlags {
   ReplayOptions replay;
   std::string at = "end";
   uint64_t top = 10;
+  bool no_trim = false;
   std::string format = "text";
 };
 
@@ -50,8 +53,13 @@ absl::StatusOr<int> RunHoles(const HolesFlags& flags) {
 
   const absl::StatusOr<ReplayResult> result = ReplayTrace(flags.trace, *plan, *settings, "replaying");
   if (!result.ok()) return result.status();
-  const absl::StatusOr<HolesReport> holes = FindHoles(*result, flags.top);
+  absl::StatusOr<HolesReport> holes = FindHoles(*result, flags.top);
   if (!holes.ok()) return holes.status();
+  if (!flags.no_trim && result->settings.is_glibc && !plan->trim_at_end) {
+    const absl::StatusOr<TrimEffect> trim = MeasureTrim(TraceFile(flags.trace), *plan, *settings);
+    if (!trim.ok()) return trim.status();
+    holes->trim = *trim;
+  }
   const std::string report = flags.format == "json"
                                  ? JsonText(HolesJson(*holes))
                                  : absl::StrCat(ReplayHeadText(flags.trace, *result), "\n", HolesText(*holes));
@@ -71,11 +79,13 @@ void AddHolesCommand(CommandSet& commands) {
       ->type_name("end|peak|EVENT")
       ->capture_default_str();
   app.add_option("--top", flags->top, "How many of the largest holes to show")->type_name("N")->capture_default_str();
+  app.add_flag("--no-trim", flags->no_trim, "Do not measure what malloc_trim(0) gives back, which takes two replays more");
   AddChoice(app, "--format", &flags->format, {"text", "json"}, "How to report");
   AddReplayOptions(app, &flags->replay);
   app.footer(
       "A hole is memory between live blocks, large enough to hold another; the block that ends it pins it.\n"
-      "Trimmable are the whole pages inside holes: in glibc, what malloc_trim(0) could return.");
+      "Trimmable are the whole pages inside holes: in glibc, what malloc_trim(0) could return. What it does\n"
+      "return is measured by calling it at the end of another replay.");
 }
 
 }  // namespace heaptape

@@ -16,6 +16,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "recorder/collector/obstacle.h"
 #include "recorder/collector/record.h"
 #include "tools/byte_size.h"
 #include "tools/installed_file.h"
@@ -63,7 +64,7 @@ absl::Status SetTrap(const std::string& text, wire::SessionConfig* config) {
 // Scripts run hundreds of programs: the largest recordings are told of one by one.
 constexpr size_t kLines = 10;
 
-void PrintSummary(const RecordResult& result) {
+void PrintSummary(const std::string& command, const RecordResult& result) {
   std::vector<RecordingSummary> recordings = result.recordings;
   if (recordings.size() > kLines) {
     std::stable_sort(recordings.begin(), recordings.end(), [](const RecordingSummary& a, const RecordingSummary& b) {
@@ -84,11 +85,15 @@ void PrintSummary(const RecordResult& result) {
                  other_lost);
   }
   if (result.still_running > 0) {
-    std::fprintf(stderr, "heaptape: %zu recorded processes still run; when they have ended: heaptape collect %s\n",
-                 result.still_running, result.session.c_str());
+    std::fprintf(stderr, "heaptape: %zu recorded processes still run; recording goes on in the background\n",
+                 result.still_running);
+  } else if (!result.session.empty()) {
+    std::fprintf(stderr, "heaptape: what could not be written is in %s; when there is room: heaptape collect %s\n",
+                 result.session.c_str(), result.session.c_str());
   } else if (result.recordings.empty()) {
-    std::fprintf(stderr, "heaptape: nothing was recorded: the command did not load our library "
-                         "(is it statically linked, setuid, or for another C library?)\n");
+    const std::string obstacle = FindObstacle(command);
+    std::fprintf(stderr, "heaptape: nothing was recorded: %s %s\n", command.c_str(),
+                 obstacle.empty() ? "made no call, or did not load our library" : ("cannot be: " + obstacle).c_str());
   }
 }
 
@@ -120,7 +125,7 @@ absl::StatusOr<int> RunRecord(const RecordFlags& flags) {
   options.interposer = *std::move(interposer);
   const absl::StatusOr<RecordResult> result = Record(options);
   if (!result.ok()) return result.status();
-  PrintSummary(*result);
+  PrintSummary(flags.command[0], *result);
   return EndAs(result->wait_status);
 }
 

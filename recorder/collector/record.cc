@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 
@@ -46,7 +47,8 @@ void SetEnvironment(const std::string& session, const std::string& interposer) {
   const std::string entries =
       preload == nullptr || *preload == '\0' ? interposer : absl::StrCat(interposer, ":", preload);
   setenv("LD_PRELOAD", entries.c_str(), 1);
-  setenv(wire::kSessionVariable, session.c_str(), 1);
+  // The "/." keeps a latecomer from making the directory anew when it is gone.
+  setenv(wire::kSessionVariable, (session + "/.").c_str(), 1);
 }
 
 // Starts the command; execvp's errno comes back through a pipe.
@@ -74,22 +76,28 @@ absl::StatusOr<pid_t> Start(const RecordOptions& options, const std::string& ses
   return absl::ErrnoToStatus(error, absl::StrCat(options.command[0], ": cannot be started"));
 }
 
+// Goes on for processes that outlive the command: daemons, background jobs. In a
+// process of its own, without our terminal and pipes, so that nobody waits for it.
+void CollectInBackground(Collector* collector, const std::string& session) {
+  if (fork() != 0) return;
+  setsid();
+  const int null = open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3 && null >= 0; ++fd) dup2(null, fd);
+  while (collector->running() > 0) collector->Step(/*child=*/0);
+  std::error_code ignored;
+  std::filesystem::remove_all(session, ignored);
+  _exit(0);
+}
+
 }  // namespace
 
 absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
-  absl::StatusOr<std::string> session = MakeSession(options.pattern, options.config);
+  const absl::StatusOr<std::string> session = MakeSession(options.pattern, options.config);
   if (!session.ok()) return session.status();
-  RecordResult result;
-  result.session = *session;
-  const auto remove_session = [&result] {
-    std::error_code ignored;
-    std::filesystem::remove_all(result.session, ignored);
-    result.session.clear();
-  };
-
+  std::error_code ignored;
   const absl::StatusOr<pid_t> child = Start(options, *session);
   if (!child.ok()) {
-    remove_session();
+    std::filesystem::remove_all(*session, ignored);
     return child.status();
   }
   child_pid = *child;
@@ -100,6 +108,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   signal(SIGTERM, Forward);
   signal(SIGHUP, Forward);
 
+  RecordResult result;
   Collector collector(*session, options.pattern);
   while (true) {
     collector.Step(*child);
@@ -109,9 +118,18 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   }
   child_pid = 0;
   collector.Finish(*child, result.wait_status);
+  // A daemon may have been forked just now, and not have allocated yet.
+  const auto grace = std::chrono::steady_clock::now() + std::chrono::milliseconds(30);
+  while (std::chrono::steady_clock::now() < grace) collector.Step(/*child=*/0);
   result.recordings = collector.summaries();
-  result.still_running = collector.running();  // left to a later collector
-  if (result.still_running == 0) remove_session();
+  result.still_running = collector.running();
+  if (result.still_running > 0) {
+    CollectInBackground(&collector, *session);
+  } else if (ListImages(*session).empty()) {
+    std::filesystem::remove_all(*session, ignored);
+  } else {
+    result.session = *session;
+  }
   return result;
 }
 

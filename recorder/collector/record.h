@@ -24,8 +24,10 @@ struct RecordOptions {
 struct RecordResult {
   int wait_status = 0;                       // of the command, as from wait(2)
   std::vector<RecordingSummary> recordings;  // one for each program image
-  size_t still_running = 0;                  // recorded processes that outlive the command
-  std::string session;                       // where these write; empty: removed
+  // Recorded processes that outlive the command; a process in the background
+  // goes on recording them.
+  size_t still_running = 0;
+  std::string session;  // where something is left that could not be written; else empty
 };
 
 // Runs the command to its end. NotFound or PermissionDenied when it cannot be

@@ -137,7 +137,10 @@ __attribute__((noinline)) wire::SessionConfig ReadConfig(const char* session) {
   wire::SessionConfig config, read;
   raw::Text<512> path;
   path.Add(session).Add("/config");
-  if (ReadFile(path.c_str(), reinterpret_cast<char*>(&read), sizeof read) == sizeof read) config = read;
+  if (ReadFile(path.c_str(), reinterpret_cast<char*>(&read), sizeof read) == sizeof read) {
+    config = read;
+    config.collector_expected = 1;
+  }
   return config;
 }
 
@@ -162,10 +165,7 @@ wire::Control* Join(char* scratch, const char* parent) {
       StartTimeTicks(scratch, ReadFile("/proc/self/stat", scratch, kScratchBytes));
   raw::Text<64> parent_name;
   if (parent != nullptr) parent_name.Add(parent);
-  if (!MakeDirectory(session.c_str(), pid, start_time)) {
-    raw::MakeDirectory(session.c_str(), 0700);  // started without a collector
-    if (!MakeDirectory(session.c_str(), pid, start_time)) return nullptr;
-  }
+  if (!MakeDirectory(session.c_str(), pid, start_time)) return nullptr;
   for (const char* name : kCopied) CopyProc(name, scratch);
 
   wire::Control* const control = MakeControl();
@@ -198,6 +198,10 @@ wire::Control* JoinFromEnvironment(char* scratch) {
   if (found == nullptr || found[0] != '/') return nullptr;
   session.Add(found);  // `scratch` is about to be used again
   if (session.overflow()) return nullptr;
+  // Started without a collector, the directory may be ours to make. `heaptape
+  // record` names its own with "/." behind, which cannot be made: when that is
+  // gone, the recording is over.
+  raw::MakeDirectory(session.c_str(), 0700);
   config = ReadConfig(session.c_str());
   return Join(scratch, nullptr);
 }

@@ -23,8 +23,8 @@ Spool* spools[wire::kMaxSpools];  // null: not there yet, or could not be made
 uint32_t next_spool;
 uint64_t spool_bytes;
 
-uint64_t last_heartbeat;
-uint64_t last_heartbeat_ns;
+uint64_t last_heartbeat;     // 0: none yet
+uint64_t last_heartbeat_ns;  // or when we began to expect one
 
 // Whether the collector has done something lately.
 bool CollectorAlive(const wire::Control* control) {
@@ -34,7 +34,8 @@ bool CollectorAlive(const wire::Control* control) {
     __atomic_store_n(&last_heartbeat, heartbeat, __ATOMIC_RELAXED);
     __atomic_store_n(&last_heartbeat_ns, now, __ATOMIC_RELAXED);
   }
-  return heartbeat != 0 && now - __atomic_load_n(&last_heartbeat_ns, __ATOMIC_RELAXED) < kCollectorTimeoutNs;
+  if (heartbeat == 0 && config.collector_expected == 0) return false;
+  return now - __atomic_load_n(&last_heartbeat_ns, __ATOMIC_RELAXED) < kCollectorTimeoutNs;
 }
 
 SegmentControl* ControlOf(const Segment* segment) { return &spools[segment->spool]->segments[segment->index]; }
@@ -82,7 +83,8 @@ void OpenSpools(const char* own_directory, const wire::SessionConfig& own_config
   }
   next_spool = 0;
   spool_bytes = 0;
-  last_heartbeat = last_heartbeat_ns = 0;
+  last_heartbeat = 0;
+  last_heartbeat_ns = raw::MonotonicNs();
 }
 
 bool AddSpool(wire::Control* control) {

@@ -77,6 +77,7 @@ struct SessionConfig {
   Follow follow = Follow::kAll;
   TrapAt trap_at = TrapAt::kNever;
   uint32_t trap_form = 0;
+  uint64_t collector_expected = 0;  // 1 where a collector made the session
   uint64_t trap_value = 0;
 };
 

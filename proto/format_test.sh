@@ -7,11 +7,14 @@ trace=$TEST_TMPDIR/sample.heaptape
 
 protoc --python_out="$TEST_TMPDIR" --proto_path="$(dirname "$proto")" "$proto"
 "$sample_trace" "$trace"
-"$heaptape" cat "$trace" >"$TEST_TMPDIR/expected"
-zstd -dc <"$trace" | PYTHONPATH=$TEST_TMPDIR /usr/bin/python3 "$decoder" >"$TEST_TMPDIR/decoded"
+"$heaptape" compact "$trace" -o "$TEST_TMPDIR/compacted.heaptape"
 
-[[ $(wc -l <"$TEST_TMPDIR/expected") -gt 180000 ]]
-if ! cmp "$TEST_TMPDIR/expected" "$TEST_TMPDIR/decoded"; then
-  diff "$TEST_TMPDIR/expected" "$TEST_TMPDIR/decoded" | head -20
-  exit 1
-fi
+for file in "$trace" "$TEST_TMPDIR/compacted.heaptape"; do
+  "$heaptape" cat "$file" >"$TEST_TMPDIR/expected"
+  zstd -dc <"$file" | PYTHONPATH=$TEST_TMPDIR /usr/bin/python3 "$decoder" >"$TEST_TMPDIR/decoded"
+  [[ $(wc -l <"$TEST_TMPDIR/expected") -gt 180000 ]]
+  if ! cmp "$TEST_TMPDIR/expected" "$TEST_TMPDIR/decoded"; then
+    diff "$TEST_TMPDIR/expected" "$TEST_TMPDIR/decoded" | head -20
+    exit 1
+  fi
+done

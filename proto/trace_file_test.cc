@@ -215,7 +215,7 @@ TEST_F(TraceFileTest, OtherFilesAreRefusedInOneLine) {
 
 TEST_F(TraceFileTest, ANewerVersionIsRefused) {
   Header header;
-  header.set_version(kTraceVersion + 1);
+  header.set_version(kCompactTraceVersion + 1);
   ASSERT_TRUE(TraceWriter::Create(path_, header).ok());
   Read();
   EXPECT_EQ(status_.code(), absl::StatusCode::kInvalidArgument);

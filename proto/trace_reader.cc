@@ -54,9 +54,9 @@ absl::Status TraceReader::ReadHeader() {
         absl::StrCat(path_, ": is not a heaptape trace: the zstd frame at offset 0 holds no header"));
   }
   header_ = records->front().header();
-  if (header_.version() > kTraceVersion) {
+  if (header_.version() > kCompactTraceVersion) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": has format version ", header_.version(),
-                                                   ", this heaptape reads up to ", kTraceVersion,
+                                                   ", this heaptape reads up to ", kCompactTraceVersion,
                                                    ": use a newer heaptape"));
   }
   for (size_t i = 1; i < records->size(); ++i) pending_.push_back(std::move((*records)[i]));
@@ -82,7 +82,8 @@ absl::StatusOr<bool> TraceReader::Next(std::vector<Event>* events) {
     switch (record.record_case()) {
       case PackedRecord::kEvents: {
         const PackedEventBatch& batch = record.events();
-        const absl::Status status = decoder_.Decode(batch, events);
+        const absl::Status status =
+            batch.layout() == 0 ? decoder_.Decode(batch, events) : compact_decoder_.Decode(batch, events);
         if (!status.ok()) {
           health_.problems.push_back(
               absl::StrCat(path_, ": frame before offset ", frames_.offset(), ": ", status.message()));

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/batch_codec.h"
+#include "proto/compact_codec.h"
 #include "proto/event.h"
 #include "proto/frame.h"
 #include "proto/packed_record.pb.h"
@@ -23,8 +24,10 @@
 
 namespace heaptape {
 
-// The version of the format that this build writes, and the newest it reads.
+// The versions of the format that this build writes, and, the greater of them, the
+// newest it reads.
 inline constexpr uint32_t kTraceVersion = 1;
+inline constexpr uint32_t kCompactTraceVersion = 2;
 
 // What is known to be wrong with the part of a trace that has been read.
 struct TraceHealth {
@@ -86,6 +89,7 @@ class TraceReader {
   FrameReader frames_;
   std::deque<PackedRecord> pending_;
   BatchDecoder decoder_;
+  CompactDecoder compact_decoder_;
   Header header_;
   Footer footer_;
   bool have_footer_ = false;

@@ -3,6 +3,7 @@
 #include "tools/cat_command.h"
 #include "tools/collect_command.h"
 #include "tools/command_set.h"
+#include "tools/compact_command.h"
 #include "tools/growth_command.h"
 #include "tools/holes_command.h"
 #include "tools/import_command.h"
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
   heaptape::AddGrowthCommand(commands);
   heaptape::AddInfoCommand(commands);
   heaptape::AddCatCommand(commands);
+  heaptape::AddCompactCommand(commands);
   heaptape::AddImportCommand(commands);
   return commands.Main(argc, argv);
 }

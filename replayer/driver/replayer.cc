@@ -253,7 +253,7 @@ absl::StatusOr<ReplayResult> Replayer::RunOnce(const ReplaySettings& settings,
 }
 
 bool CanComparePlacement(const Header& header, const ReplaySettings& settings) {
-  return header.allocator() == "glibc" && settings.allocator == "glibc" &&
+  return header.allocator() == "glibc" && !header.compacted() && settings.allocator == "glibc" &&
          settings.glibc_directory.empty() && settings.tunables.empty();
 }
 

@@ -186,14 +186,15 @@ TEST_F(SurroundingsTest, KilledCollectorsLoseNothing) {
 }
 
 TEST_F(SurroundingsTest, OutOfMemoryKill) {
-  const std::string group = "/sys/fs/cgroup/heaptape_surroundings_test";
+  const bool old = std::filesystem::exists("/sys/fs/cgroup/memory");
+  const std::string group = old ? "/sys/fs/cgroup/memory/heaptape_test" : "/sys/fs/cgroup/heaptape_test";
+  const std::string limit_file = group + (old ? "/memory.limit_in_bytes" : "/memory.max");
   std::error_code error;
   std::filesystem::create_directory(group, error);
-  std::ofstream(group + "/memory.max") << "96M";
-  std::ofstream(group + "/memory.swap.max") << "0";
+  std::ofstream(limit_file) << "100663296";
   std::string limit;
-  std::getline(std::ifstream(group + "/memory.max"), limit);
-  if (limit.empty()) GTEST_SKIP() << "no memory control group can be made here";
+  std::getline(std::ifstream(limit_file), limit);
+  if (limit != "100663296") GTEST_SKIP() << "no memory control group can be made here";
   // The shell moves itself, and what it starts, into the group.
   const ProgramResult result =
       Record({"sh", "-c", absl::StrCat("echo $$ > ", group, "/cgroup.procs; exec /usr/bin/python3 -c 'x = []\n"

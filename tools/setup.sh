@@ -22,6 +22,11 @@ packages=(
   protobuf-compiler
 
   # Programs that tests and scripts run.
+  sqlite3
+  ruby
+  redis-server
+  nodejs
+  git
   jq
   python3
   python3-protobuf

@@ -26,6 +26,8 @@
 namespace heaptape {
 namespace {
 
+constexpr char kCgroups[] = "/sys/fs/cgroup";
+
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
@@ -123,20 +125,31 @@ void AddLimits(const std::string& limits, Header* header) {
 
 // The memory limit of the process's control group, the tightest on the way up.
 uint64_t CgroupLimit(const std::string& cgroup) {
-  uint64_t limit = 0;
-  for (absl::string_view line : absl::StrSplit(cgroup, '\n')) {
-    if (!absl::ConsumePrefix(&line, "0::")) continue;
-    for (std::string path(line); !path.empty(); path.resize(path.rfind('/'))) {
+  // Above this, version 1 means that there is none.
+  constexpr uint64_t kNoLimit = uint64_t{1} << 62;
+  uint64_t limit = kNoLimit;
+  for (std::string path = MemoryCgroup(cgroup); absl::StartsWith(path, kCgroups); path.resize(path.rfind('/'))) {
+    for (const char* file : {"/memory.max", "/memory.limit_in_bytes"}) {
       uint64_t here = 0;
-      const std::string text = ReadLine(absl::StrCat("/sys/fs/cgroup", path, "/memory.max"));
-      if (absl::SimpleAtoi(text, &here) && (limit == 0 || here < limit)) limit = here;
-      if (path.find('/') == std::string::npos) break;
+      if (absl::SimpleAtoi(ReadLine(path + file), &here)) limit = std::min(limit, here);
     }
   }
-  return limit;
+  return limit == kNoLimit ? 0 : limit;
 }
 
 }  // namespace
+
+std::string MemoryCgroup(const std::string& cgroup) {
+  for (absl::string_view line : absl::StrSplit(cgroup, '\n')) {
+    const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (fields.size() != 3) continue;
+    if (fields[1] == "memory") return absl::StrCat(kCgroups, "/memory", fields[2]);
+    if (fields[0] == "0" && ReadLine(absl::StrCat(kCgroups, fields[2], "/memory.current")) != "") {
+      return absl::StrCat(kCgroups, fields[2]);
+    }
+  }
+  return "";
+}
 
 Header IdentityOf(Image* image) {
   const std::string& directory = image->directory();

@@ -223,6 +223,12 @@ void Recording::SampleMemory() {
   sample.set_anonymous_bytes((number(pages, 1) - number(pages, 2)) * page);
   sample.set_minor_faults(number(fields, 8));
   sample.set_major_faults(number(fields, 10));
+  // Asked each time: a process may be moved.
+  const std::string group = MemoryCgroup(read(proc + "/cgroup"));
+  for (const char* file : {"/memory.current", "/memory.usage_in_bytes"}) {
+    uint64_t bytes = 0;
+    if (!group.empty() && absl::SimpleAtoi(read(group + file), &bytes)) sample.set_cgroup_bytes(bytes);
+  }
   Note(writer_->AddMemorySample(sample));
 }
 

@@ -64,6 +64,7 @@ struct SettingsInForce {
   Touch touch = Touch::kNone;
   bool aslr_disabled = false;
   bool lanes_by_fs_base = false;
+  bool contents_left_out = false;  // realloc did not copy, calloc did not clear large blocks
   bool syscalls_seen = false;  // if not: no counts, regions and system bytes as of the end only
   // One line each, of what the user should know: a recorded tunable that this
   // glibc lacks, another glibc version, ...

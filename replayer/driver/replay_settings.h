@@ -28,6 +28,8 @@ struct ReplaySettings {
   Touch touch = Touch::kNone;
   // One real thread at a time instead of one that plays all.
   bool token_mode = false;
+  // Let realloc copy and calloc clear even where nobody will read it.
+  bool move_contents = false;
   // Replay twice, and fail unless both agree.
   bool check = false;
 

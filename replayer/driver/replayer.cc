@@ -75,6 +75,7 @@ class Replayer::Session {
     to_engine.touch = settings_.touch;
     to_engine.token_mode = settings_.token_mode;
     to_engine.placement = options.placement;
+    to_engine.move_contents = settings_.move_contents;
     to_engine.ring_words = ring.bytes() / sizeof(uint64_t);
     calls_.emplace(shared_->data(), [this](const MemoryCall& call) {
       growth_.Add(call);

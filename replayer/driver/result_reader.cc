@@ -27,6 +27,7 @@ void ReadSettings(const SharedHeader& shared, SettingsInForce* settings) {
   settings->touch = shared.touch;
   settings->aslr_disabled = shared.aslr_disabled != 0;
   settings->lanes_by_fs_base = shared.lanes_by_fs_base != 0;
+  settings->contents_left_out = shared.contents_left_out != 0;
   settings->syscalls_seen = shared.syscalls_seen != 0;
 }
 

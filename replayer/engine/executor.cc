@@ -1,5 +1,6 @@
 #include "replayer/engine/executor.h"
 
+#include "replayer/engine/contents.h"
 #include "replayer/engine/glibc_heap.h"
 #include "replayer/engine/own_pages.h"
 #include "replayer/engine/system_call_watch.h"
@@ -122,10 +123,19 @@ class Blocks {
     return block;
   }
 
+  void* Calloc(uint64_t size) {
+    if (kUnread) contents_unread = true;
+    void* block = engine_.allocator.calloc(1, size);
+    if (kUnread) contents_unread = false;
+    return block;
+  }
+
   void Reallocate(Slot* slot, uint64_t size, uint64_t recorded) {
     const Slot old = *slot;
     Take(slot);
+    if (kUnread) contents_unread = true;
     void* block = engine_.allocator.realloc((void*)old.address, size);
+    if (kUnread) contents_unread = false;
     Made(slot, block, size, old.usable_bytes, recorded);
     if (block == nullptr && size != 0) {  // the old one lives on
       *slot = old;
@@ -134,6 +144,9 @@ class Blocks {
   }
 
  private:
+  // Nobody reads what is in blocks: see contents.h.
+  static constexpr bool kUnread = kGlibc && !kTouch;
+
   Engine& engine_;
   Progress& progress_;
 };
@@ -211,7 +224,7 @@ Outcome Run(Engine* engine_pointer) {
       case Op::kCalloc:
         ++progress.events;
         if (number >= engine.slot_count) return fail(kNoSlot);
-        blocks.Made(slot, engine.allocator.calloc(1, size), size, 0, recorded);
+        blocks.Made(slot, blocks.Calloc(size), size, 0, recorded);
         break;
 
       case Op::kRealloc:

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 
 #include "replayer/engine/conductor.h"
+#include "replayer/engine/contents.h"
 #include "replayer/engine/engine.h"
 #include "replayer/engine/own_allocator.h"
 #include "replayer/engine/own_pages.h"
@@ -130,6 +131,9 @@ const char* SetUp(Engine* engine, int ring_fd) {
   if (const char* wrong = engine->lanes.Init(LaneBody)) return wrong;
   if (const char* wrong = SetUpSystemCalls(engine)) return wrong;
   engine->touch = shared->touch == Touch::kPages;
+  if (engine->allocator.is_glibc && !engine->touch && shared->move_contents == 0) {
+    shared->contents_left_out = RedirectContents();
+  }
   if (shared->placement != 0) {
     if (!engine->allocator.is_glibc) return "only glibc's placements can be compared";
     Placement::Heap* heaps = (Placement::Heap*)MapOwn(Placement::kHeaps * sizeof(Placement::Heap));

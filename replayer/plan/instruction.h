@@ -165,6 +165,8 @@ struct SharedHeader {
   uint64_t ring_words;  // capacity of the ring, a power of two
   uint32_t token_mode;  // 1: real threads take turns; no FS-base switching
   uint32_t placement;   // 1: the plan has recorded addresses
+  uint32_t move_contents;  // 1: realloc copies and calloc clears though nobody reads it
+  uint32_t reserved0;
 
   // The ring. `committed` is advanced by the driver (release), matched by the
   // engine's acquire; `consumed` the other way round. Both count words since
@@ -191,7 +193,7 @@ struct SharedHeader {
   char glibc_version[32];
   char allocator[256];  // the object that serves the calls, as the loader found it
   uint32_t allocator_is_glibc;
-  uint32_t reserved3;
+  uint32_t contents_left_out;  // 1: see engine/contents.h
 
   uint64_t events_done;
   uint64_t digest;

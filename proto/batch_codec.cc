@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 
 namespace heaptape {
@@ -52,7 +53,7 @@ uint32_t HashOf(uint64_t address) {
 // ---------------------------------------------------------------------------
 // BatchModel
 
-BatchModel::BatchModel() : blocks_(kMaxBatchEvents) { Reset(); }
+BatchModel::BatchModel() : block_addresses_(kMaxBatchEvents), block_classes_(kMaxBatchEvents) { Reset(); }
 
 void BatchModel::Reset() {
   allocations_ = 0;
@@ -73,7 +74,7 @@ void BatchModel::SetThread(uint32_t thread) {
   }
 }
 
-uint32_t BatchModel::ClassOf(uint64_t size) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint32_t BatchModel::ClassOf(uint64_t size) {
   const uint64_t chunk = ChunkBytes(size);
   if (chunk <= 1040) return static_cast<uint32_t>(chunk / 16 - 2);  // 0 .. 63, as the thread cache
   // Above that two classes an octave are enough to tell kinds of buffers apart.
@@ -81,13 +82,13 @@ uint32_t BatchModel::ClassOf(uint64_t size) {
   return std::min<uint32_t>(kClasses - 1, 64 + (log - 11) * 2 + (chunk >> (log - 2) & 1));
 }
 
-uint64_t BatchModel::Predict(uint64_t size) const {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t BatchModel::Predict(uint64_t size) const {
   const uint32_t size_class = ClassOf(size);
   if (lane_->count[size_class] == 0) return lane_->fresh;
   return lane_->freed[size_class][lane_->top[size_class]];
 }
 
-uint32_t BatchModel::Allocate(uint64_t address, uint64_t size) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint32_t BatchModel::Allocate(uint64_t address, uint64_t size) {
   const uint32_t size_class = ClassOf(size);
   if (lane_->count[size_class] > 0) {
     uint8_t& top = lane_->top[size_class];
@@ -97,18 +98,19 @@ uint32_t BatchModel::Allocate(uint64_t address, uint64_t size) {
     }
   }
   lane_->fresh = address + ChunkBytes(size);
-  blocks_[allocations_] = {address, size_class};
+  block_addresses_[allocations_] = address;
+  block_classes_[allocations_] = static_cast<uint8_t>(size_class);
   return allocations_++;
 }
 
-void BatchModel::Release(uint32_t index) {
-  Block& block = blocks_[index];
-  uint8_t& top = lane_->top[block.size_class];
-  uint8_t& count = lane_->count[block.size_class];
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void BatchModel::Release(uint32_t index) {
+  const uint32_t size_class = block_classes_[index];
+  uint8_t& top = lane_->top[size_class];
+  uint8_t& count = lane_->count[size_class];
   top = (top + 1) % kDepth;
-  lane_->freed[block.size_class][top] = block.address;
+  lane_->freed[size_class][top] = block_addresses_[index];
   if (count < kDepth) ++count;
-  block.address = 0;
+  block_addresses_[index] = 0;
 }
 
 // ---------------------------------------------------------------------------
@@ -123,13 +125,13 @@ uint32_t BatchEncoder::Find(uint64_t address) const {
   return BatchModel::kNoAllocation;
 }
 
-void BatchEncoder::Remember(uint64_t address, uint32_t index) { index_of_[HashOf(address)] = index; }
+void BatchEncoder::Remember(uint64_t address, uint32_t index) { index_of_[HashOf(address)] = static_cast<uint16_t>(index); }
 
-void BatchEncoder::WriteAddress(uint64_t address, uint64_t base) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void BatchEncoder::WriteAddress(uint64_t address, uint64_t base) {
   addresses_.Put(ZigZag(static_cast<int64_t>(address - base) >> shift_));
 }
 
-uint64_t BatchEncoder::ReferTo(uint64_t address) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t BatchEncoder::ReferTo(uint64_t address) {
   const uint32_t index = Find(address);
   if (index == BatchModel::kNoAllocation) {
     WriteAddress(address, model_.last_free);

@@ -59,7 +59,7 @@ class BatchModel {
 
   uint32_t allocations() const { return allocations_; }
   // 0 once the block has been released.
-  uint64_t AddressOf(uint32_t index) const { return blocks_[index].address; }
+  uint64_t AddressOf(uint32_t index) const { return block_addresses_[index]; }
 
   // The last address of a free that had to be written out.
   uint64_t last_free = 0;
@@ -68,10 +68,6 @@ class BatchModel {
   static constexpr int kClasses = 96;
   static constexpr int kDepth = 8;  // glibc's thread cache holds 7 of a size
 
-  struct Block {
-    uint64_t address;
-    uint32_t size_class;
-  };
   struct Lane {
     uint32_t generation = 0;  // reset lazily: most batches use few lanes
     uint64_t fresh = 0;
@@ -82,7 +78,9 @@ class BatchModel {
 
   static uint32_t ClassOf(uint64_t size);
 
-  std::vector<Block> blocks_;
+  // Blocks by index, apart so that both stay in the second-level cache.
+  std::vector<uint64_t> block_addresses_;
+  std::vector<uint8_t> block_classes_;
   uint32_t allocations_ = 0;
   uint32_t generation_ = 0;
   std::vector<std::unique_ptr<Lane>> lanes_;
@@ -105,7 +103,7 @@ class BatchEncoder {
   void WriteAddress(uint64_t address, uint64_t base);
 
   BatchModel model_;
-  std::vector<uint32_t> index_of_;  // by hash of an address; verified on use
+  std::vector<uint16_t> index_of_;  // by hash of an address; verified on use
   int shift_ = 0;
   std::string calls_column_, addresses_column_;
   VarintWriter addresses_;

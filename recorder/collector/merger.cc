@@ -16,17 +16,13 @@ using wire::Tag;
 // few words each.
 constexpr uint32_t kLookahead = 64;
 
-// Stands in the copied words for one that was still zero, or for a payload behind
-// such a one.
-constexpr uint64_t kHoleMarker = 0;
-
 uint64_t Load(const uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
 bool IsPayload(uint64_t word) { return wire::TagOf(word) == Tag::kPayload; }
 bool NeedsPayload(uint64_t word) {
   return wire::TagOf(word) == Tag::kLong && wire::HasPayload(wire::FormOf(word));
 }
-bool IsRun(uint64_t word) { return wire::TagOf(word) == Tag::kLong && wire::FormOf(word) == Form::kRun; }
+bool IsRun(uint64_t word) { return (word & 255) == wire::LongWord(Form::kRun, 0, 0); }
 
 }  // namespace
 
@@ -55,7 +51,8 @@ void Merger::Look(Reader* reader, bool last) {
     // A thread writes the header before the first word.
     if (state == static_cast<uint32_t>(SegmentState::kFree) || Load(&words[wire::kFirstWord]) == 0) return;
     reader->active = true;
-    reader->next = wire::kFirstWord;
+    reader->words.resize(wire::kUsableWords);
+    reader->copied = reader->parsed = reader->emitted = reader->first_look = wire::kFirstWord;
     reader->thread = segment->thread;
     reader->system_tid = segment->system_tid;
     reader->event_thread = kNoThread;
@@ -67,55 +64,63 @@ void Merger::Look(Reader* reader, bool last) {
     reader->limit = state == static_cast<uint32_t>(SegmentState::kFull) ? std::min(limit, wire::kUsableWords)
                                                                         : wire::kUsableWords;
     if (state != static_cast<uint32_t>(SegmentState::kFull)) {
-      while (reader->limit > reader->next && Load(&words[reader->limit - 1]) == 0) --reader->limit;
+      while (reader->limit > reader->copied && Load(&words[reader->limit - 1]) == 0) --reader->limit;
     }
   }
   const uint32_t end = reader->full ? reader->limit : wire::kUsableWords;
-  while (reader->next < end) {
-    const uint64_t word = Load(&words[reader->next]);
+  uint64_t* const copy = reader->words.data();
+  uint32_t at = reader->copied;
+  while (at < end) {
+    const uint64_t word = Load(&words[at]);
     if (word != 0) {
-      if (NeedsPayload(word) && reader->next + 1 == end && !reader->full) break;
-      reader->words.push_back(word);
-      ++reader->next;
+      copy[at++] = word;
       continue;
     }
     // The payload of a call that is just being written does not count as one
     // behind the gap.
-    uint32_t behind = reader->next + 1;
-    const uint32_t horizon = reader->full ? end : std::min(end, reader->next + kLookahead);
+    uint32_t behind = at + 1;
+    const uint32_t horizon = reader->full ? end : std::min(end, at + kLookahead);
     while (behind < horizon && (Load(&words[behind]) == 0 || IsPayload(Load(&words[behind])))) ++behind;
     if (behind >= horizon && !reader->full) break;
-    if (Load(&words[reader->next]) != 0) continue;  // it came between our two looks
-    for (; reader->next < std::min(behind, end); ++reader->next) reader->words.push_back(kHoleMarker);
+    if (Load(&words[at]) != 0) continue;  // it came between our two looks
+    for (; at < std::min(behind, end); ++at) copy[at] = 0;
   }
+  reader->copied = at;
 }
 
 void Merger::Cut(Reader* reader, uint64_t newest, bool last, std::vector<Piece>* pieces) {
-  size_t begin = reader->parsed;
+  uint32_t begin = reader->parsed;
+  uint32_t at = begin;
   const auto finish_piece = [&] {
-    if (reader->parsed > begin) {
-      pieces->push_back({.run = reader->run, .order = reader->order, .reader = reader, .begin = begin,
-                         .end = reader->parsed});
+    if (at > begin) {
+      pieces->push_back({.run = reader->run, .order = reader->order, .reader = reader, .begin = begin, .end = at});
     }
   };
-  while (reader->parsed < reader->words.size()) {
-    const uint64_t word = reader->words[reader->parsed];
+  uint32_t end = reader->copied;
+  // The payload is stored before its word, but may lie behind where we stopped.
+  if (end > at && !reader->full && NeedsPayload(reader->words[end - 1])) --end;
+  const auto end_of_run = [&] {
+    return reader->run == newest && !last ? std::min(end, std::max(at, reader->first_look)) : end;
+  };
+  uint32_t stop = end_of_run();
+  while (at < end) {
+    const uint64_t word = reader->words[at];
     if (IsRun(word)) {
       finish_piece();
       const uint64_t run = wire::LongAddress(word);
-      if (run > newest && !last) {
-        begin = reader->parsed;
-        break;
-      }
+      begin = at;
+      if (run > newest && !last) break;
       reader->run = run;
-      begin = ++reader->parsed;
-      continue;
+      begin = ++at;
+      stop = end_of_run();
+    } else if (at >= stop) {
+      break;
+    } else {
+      ++at;
     }
-    if (reader->run == newest && reader->parsed >= reader->first_look && !last) break;
-    if (NeedsPayload(word) && reader->parsed + 1 == reader->words.size() && !reader->full) break;
-    ++reader->parsed;
   }
   finish_piece();
+  reader->parsed = at;
 }
 
 // The newest run goes on while we look, perhaps from one segment to the next, of
@@ -132,7 +137,7 @@ void Merger::HoldBack(uint64_t newest, std::vector<Reader*>* of_newest) {
         piece.end = piece.begin;
       }
     }
-    whole = whole && reader->full && reader->next >= reader->limit && reader->parsed == reader->words.size();
+    whole = whole && reader->full && reader->parsed >= reader->limit;
   }
 }
 
@@ -176,7 +181,8 @@ void Merger::Resume(const std::vector<SegmentPosition>& positions, uint32_t next
     threads_[segment->thread] = position.thread();
     if (position.words() <= wire::kFirstWord) continue;
     reader.active = true;
-    reader.next = position.words();
+    reader.words.resize(wire::kUsableWords);
+    reader.copied = reader.parsed = reader.emitted = position.words();
     reader.thread = segment->thread;
     reader.system_tid = segment->system_tid;
     reader.order = segment->order;
@@ -201,7 +207,7 @@ uint64_t Merger::Round(bool last) {
   pieces_.clear();
   for_each([&](Reader* reader) {
     Look(reader, last);
-    reader->first_look = reader->words.size();
+    reader->first_look = reader->copied;
   });
   std::vector<Reader*> of_newest;
   for_each([&](Reader* reader) {
@@ -219,11 +225,6 @@ uint64_t Merger::Round(bool last) {
   if (last) EmitPendingRelease();
   finished_ = 0;
   for_each([&](Reader* reader) {
-    if (reader->active && reader->emitted == reader->words.size()) {
-      // Keep the memory: the next words go there.
-      reader->words.clear();
-      reader->parsed = reader->emitted = 0;
-    }
     if (Finished(*reader)) ++finished_;
   });
   return words_ - words_before;
@@ -235,23 +236,30 @@ void Merger::Emit(const Piece& piece) {
     return;
   }
   Reader* const reader = piece.reader;
-  for (size_t i = piece.begin; i < piece.end; ++i) {
-    const uint64_t word = reader->words[i];
-    uint64_t payload = 0;
-    if (NeedsPayload(word)) {
-      if (i + 1 >= reader->words.size() || !IsPayload(reader->words[i + 1])) {
+  const uint64_t* const words = reader->words.data();
+  for (uint32_t at = piece.begin; at < piece.end; ++at) {
+    const uint64_t word = words[at];
+    const Tag tag = wire::TagOf(word);
+    if ((tag == Tag::kMalloc || tag == Tag::kFree) && !have_release_ && reader->event_thread != kNoThread) {
+      // Nearly all words, in the shortest way.
+      Event& event = events_->emplace_back();
+      event.address = wire::ShortAddress(word);
+      event.size = tag == Tag::kMalloc ? wire::ShortSize(word) : 0;
+      event.thread = reader->event_thread;
+      event.kind = tag == Tag::kMalloc ? EventKind::kMalloc : EventKind::kFree;
+    } else if (word == 0) {
+      reader->holes.push_back({at, piece.run});
+    } else {
+      const bool long_call = NeedsPayload(word);
+      if (long_call && (at + 1 >= piece.end || !IsPayload(words[at + 1]))) {
         ++damaged_;
         continue;
       }
-      payload = reader->words[++i];
-    }
-    if (word == kHoleMarker) {
-      reader->holes.push_back({reader->IndexOf(i), piece.run});
-    } else {
-      EmitCall(reader, reader->IndexOf(i), word, payload);
+      EmitCall(reader, at, word, long_call ? words[at + 1] : 0);
+      if (long_call) ++at;
     }
     if (events_->size() >= limit_) {
-      reader->emitted = i + 1;
+      reader->emitted = at + 1;
       full_();
     }
   }
@@ -377,7 +385,7 @@ void Merger::EmitCall(Reader* reader, uint32_t index, uint64_t word, uint64_t pa
 }
 
 bool Merger::Finished(const Reader& reader) const {
-  return reader.active && reader.full && reader.next >= reader.limit && reader.words.empty() && reader.holes.empty();
+  return reader.active && reader.full && reader.emitted >= reader.limit && reader.holes.empty();
 }
 
 std::vector<SegmentPosition> Merger::Positions() const {
@@ -390,7 +398,7 @@ std::vector<SegmentPosition> Merger::Positions() const {
       position.set_segment(reader.index);
       position.set_generation(image_->spool(reader.spool)->segments[reader.index].generation);
       // A release that is held back is not in the file.
-      position.set_words(have_release_ && release_reader_ == &reader ? release_index_ : reader.IndexOf(reader.emitted));
+      position.set_words(have_release_ && release_reader_ == &reader ? release_index_ : reader.emitted);
       const auto thread = threads_.find(reader.thread);
       if (thread != threads_.end()) position.set_thread(thread->second);
       positions.push_back(std::move(position));

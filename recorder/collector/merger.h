@@ -75,19 +75,19 @@ class Merger {
     bool active = false;
     bool full = false;           // `limit` is final
     uint32_t limit = 0;
-    uint32_t next = 0;           // first word not copied yet
     uint32_t thread = 0;         // the recorder's number
     uint32_t system_tid = 0;
     uint32_t event_thread = kNoThread;  // as numbered in the events
     uint64_t order = 0;
-    std::vector<uint64_t> words; // copied: those in front of `next`
-    size_t parsed = 0;           // how many of them have been put into pieces
-    size_t emitted = 0;          // how many of them have come out
-    size_t first_look = 0;
+    // A copy of the segment, as far as it has been looked at; what cannot be seen
+    // yet, or only half of it, is 0. All that follows are indexes into it.
+    std::vector<uint64_t> words;
+    uint32_t copied = 0;         // what has been looked at ends here
+    uint32_t parsed = 0;         // what has been put into pieces, here
+    uint32_t emitted = 0;        // what has come out, here
+    uint32_t first_look = 0;     // what the first look of this round has seen, here
     uint64_t run = 0;            // in force at `parsed`
     std::vector<Hole> holes;
-
-    uint32_t IndexOf(size_t word) const { return next - static_cast<uint32_t>(words.size() - word); }
   };
 
   // A stretch of one run in one segment.
@@ -95,7 +95,7 @@ class Merger {
     uint64_t run;
     uint64_t order;
     Reader* reader;
-    size_t begin, end;    // in reader->words
+    uint32_t begin, end;  // in reader->words
     bool late = false;    // a former hole: word and payload are in `words`
     uint32_t late_index = 0;
     uint64_t late_words[2] = {0, 0};

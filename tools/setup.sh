@@ -21,6 +21,11 @@ packages=(
   nlohmann-json3-dev
   protobuf-compiler
 
+  # Allocators that --allocator knows by name.
+  libjemalloc2
+  libmimalloc2.0
+  libtcmalloc-minimal4
+
   # Programs that tests and scripts run.
   sqlite3
   ruby
@@ -30,6 +35,7 @@ packages=(
   jq
   python3
   python3-protobuf
+  strace
   time
   zstd
 )

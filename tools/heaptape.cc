@@ -8,8 +8,11 @@
 #include "tools/holes_command.h"
 #include "tools/import_command.h"
 #include "tools/info_command.h"
+#include "tools/lifetimes_command.h"
 #include "tools/record_command.h"
 #include "tools/replay_command.h"
+#include "tools/report_command.h"
+#include "tools/timeline_command.h"
 
 int main(int argc, char** argv) {
   heaptape::CommandSet commands;
@@ -18,6 +21,9 @@ int main(int argc, char** argv) {
   heaptape::AddReplayCommand(commands);
   heaptape::AddHolesCommand(commands);
   heaptape::AddGrowthCommand(commands);
+  heaptape::AddLifetimesCommand(commands);
+  heaptape::AddReportCommand(commands);
+  heaptape::AddTimelineCommand(commands);
   heaptape::AddInfoCommand(commands);
   heaptape::AddCatCommand(commands);
   heaptape::AddCompactCommand(commands);

@@ -215,7 +215,6 @@ Gate* MakeGate() {
   return static_cast<Gate*>(page);
 }
 
-uint32_t attaching;
 uint32_t rejoining;  // by pid, so that a child of a child may do it again
 
 // A forked child joins the session as an image of its own.
@@ -298,23 +297,26 @@ wire::Control* Detour(uint64_t word, uint64_t payload) {
 }
 
 bool Attach() {
-  if (gate != nullptr) return true;
-  if (!FindNextAllocator()) return false;
+  if (next.malloc != nullptr) return true;
+  NextAllocator found;
+  if (!FindNextAllocator(&found)) return false;
   // Whoever comes second, a signal handler say, goes unrecorded meanwhile.
-  if (__atomic_exchange_n(&attaching, 1, __ATOMIC_ACQ_REL) != 0) {
-    Gate* none = nullptr;
-    __atomic_compare_exchange_n(&gate, &none, &off, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-    return true;
-  }
-  Gate* own = nullptr;
-  wire::Control* control = nullptr;
+  Gate* none = nullptr;
+  const bool first =
+      __atomic_compare_exchange_n(&gate, &none, &off, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  SetNextAllocator(found);
+  if (!first) return true;
   if (char* const scratch = static_cast<char*>(raw::MapPrivate(kScratchBytes))) {
-    control = JoinFromEnvironment(scratch);
+    Gate* own = nullptr;
+    wire::Control* const control = JoinFromEnvironment(scratch);
     if (control != nullptr) own = MakeGate();
     raw::Unmap(scratch, kScratchBytes);
+    if (own != nullptr) {
+      own->own = 1;
+      __atomic_store_n(&gate, own, __ATOMIC_RELEASE);
+      OpenGate(control);
+    }
   }
-  __atomic_store_n(&gate, own != nullptr ? own : &off, __ATOMIC_RELEASE);
-  if (own != nullptr) OpenGate(control);
   return true;
 }
 

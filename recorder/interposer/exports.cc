@@ -28,10 +28,10 @@ constexpr size_t kPageBytes = 4096;
 uint64_t Address(const void* block) { return reinterpret_cast<uint64_t>(block); }
 
 // Whether `next` may be called.
-inline bool Ready() { return !HEAPTAPE_UNLIKELY(gate == nullptr) || Attach(); }
+inline bool Ready() { return !HEAPTAPE_UNLIKELY(next.malloc == nullptr) || Attach(); }
 
 __attribute__((noinline, cold)) void* AllocatedLong(Form form, void* block, size_t size) {
-  Log(wire::LongWord(form, 0, Address(block)), wire::Payload(size));
+  LogLong(wire::LongWord(form, 0, Address(block)), wire::Payload(size));
   return block;
 }
 
@@ -43,7 +43,7 @@ inline void* Allocated(Tag tag, Form form, void* block, size_t size) {
 
 inline void* AllocatedAligned(Form form, void* block, size_t alignment, size_t size) {
   const uint64_t log2 = alignment == 0 ? 0 : 63 - static_cast<uint64_t>(__builtin_clzl(alignment));
-  Log(wire::LongWord(form, log2, Address(block)), wire::Payload(size));
+  LogLong(wire::LongWord(form, log2, Address(block)), wire::Payload(size));
   return block;
 }
 
@@ -159,7 +159,7 @@ HEAPTAPE_EXPORT void cfree(void* block) noexcept { free(block); }
 HEAPTAPE_EXPORT int mallopt(int parameter, int value) noexcept {
   if (!Ready()) return 0;
   const int result = next.mallopt(parameter, value);
-  Log(wire::LongWord(Form::kMallopt, result != 0, static_cast<uint32_t>(parameter)),
+  LogLong(wire::LongWord(Form::kMallopt, result != 0, static_cast<uint32_t>(parameter)),
       wire::Payload(static_cast<uint32_t>(value)));
   return result;
 }
@@ -167,7 +167,7 @@ HEAPTAPE_EXPORT int mallopt(int parameter, int value) noexcept {
 HEAPTAPE_EXPORT int malloc_trim(size_t pad) noexcept {
   if (!Ready()) return 0;
   const int result = next.malloc_trim(pad);
-  Log(wire::LongWord(Form::kMallocTrim, result != 0, 0), wire::Payload(pad));
+  LogLong(wire::LongWord(Form::kMallocTrim, result != 0, 0), wire::Payload(pad));
   return result;
 }
 

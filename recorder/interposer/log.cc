@@ -21,22 +21,12 @@ uint32_t IndexOf(uint64_t* word) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(word) % wire::kSegmentBytes / 8);
 }
 
-}  // namespace
+// Room for `words` when the segment has none; null if the call must be dropped.
+uint64_t* ClaimSlow(wire::Control* control, uint64_t* claimed, uint64_t words);
 
-void BeginRun(wire::Control* control) {
-  if (thread_log.thread == 0) {
-    thread_log.thread = static_cast<uint32_t>(__atomic_add_fetch(&control->threads, 1, __ATOMIC_RELAXED));
-    WatchThreadExit();
-  }
-  const uint64_t run = __atomic_add_fetch(&control->ticket, 1, __ATOMIC_SEQ_CST);
-  // The run counts from here on; a signal handler that comes before the next
-  // line begins one of its own, and ours is then the later in the log and the
-  // earlier in number, which the merger allows.
-  thread_log.run = run;
-  if (thread_log.cursor == nullptr) return;  // a fresh segment names its run itself
-  if (uint64_t* const slot = Claim(control, 1)) {
-    __atomic_store_n(slot, wire::LongWord(wire::Form::kRun, 0, run & wire::kTicketMask), __ATOMIC_RELAXED);
-  }
+uint64_t* Claim(wire::Control* control, uint64_t words) {
+  uint64_t* const slot = MoveCursor(words);
+  return IsInSegment(slot, words) ? slot : ClaimSlow(control, slot, words);
 }
 
 uint64_t* ClaimSlow(wire::Control* control, uint64_t* claimed, uint64_t words) {
@@ -54,9 +44,8 @@ uint64_t* ClaimSlow(wire::Control* control, uint64_t* claimed, uint64_t words) {
   }
   while (true) {
     uint64_t* seen = __atomic_load_n(&thread_log.cursor, __ATOMIC_RELAXED);
-    const uint32_t index = IndexOf(seen);
     // A signal handler may have taken a segment meanwhile.
-    if (index >= wire::kFirstWord && index + words <= wire::kUsableWords) return Claim(control, words);
+    if (IsInSegment(seen, words)) return Claim(control, words);
     Segment* const segment = TakeSegment(control);
     if (segment == nullptr) {
       __atomic_store_n(&thread_log.cursor, nullptr, __ATOMIC_RELAXED);
@@ -77,7 +66,50 @@ uint64_t* ClaimSlow(wire::Control* control, uint64_t* claimed, uint64_t words) {
   }
 }
 
-void Log(uint64_t word, uint64_t payload) {
+// Begins a run of this thread, which may be making its first call.
+void BeginRun(wire::Control* control) {
+  if (thread_log.thread == 0) {
+    thread_log.thread = static_cast<uint32_t>(__atomic_add_fetch(&control->threads, 1, __ATOMIC_RELAXED));
+    WatchThreadExit();
+  }
+  const uint64_t run = __atomic_add_fetch(&control->ticket, 1, __ATOMIC_SEQ_CST);
+  // The run counts from here on; a signal handler that comes before the next
+  // line begins one of its own, and ours is then the later in the log and the
+  // earlier in number, which the merger allows.
+  thread_log.run = run;
+  if (thread_log.cursor == nullptr) return;  // a fresh segment names its run itself
+  if (uint64_t* const slot = Claim(control, 1)) {
+    __atomic_store_n(slot, wire::LongWord(wire::Form::kRun, 0, run & wire::kTicketMask), __ATOMIC_RELAXED);
+  }
+}
+
+// The control block if the call is to be logged, with this thread's run open.
+wire::Control* Recording(uint64_t word, uint64_t payload) {
+  wire::Control* control = gate->control;
+  if (control == nullptr) {
+    if (gate->closed != 0) return nullptr;
+    control = Detour(word, payload);
+    if (control == nullptr) return nullptr;
+  }
+  if (__atomic_load_n(&control->ticket, __ATOMIC_RELAXED) != thread_log.run) BeginRun(control);
+  return control;
+}
+
+}  // namespace
+
+void LogSlow(uint64_t word) {
+  if (wire::Control* const control = Recording(word, 0)) {
+    if (uint64_t* const slot = Claim(control, 1)) __atomic_store_n(slot, word, __ATOMIC_RELAXED);
+  }
+}
+
+void LogClaimed(uint64_t word, uint64_t* claimed) {
+  wire::Control* const control = gate->control;
+  if (control == nullptr) return;  // recording has just been stopped
+  if (uint64_t* const slot = ClaimSlow(control, claimed, 1)) __atomic_store_n(slot, word, __ATOMIC_RELAXED);
+}
+
+void LogLong(uint64_t word, uint64_t payload) {
   if (wire::Control* const control = Recording(word, payload)) {
     if (uint64_t* const slot = Claim(control, 2)) {
       __atomic_store_n(slot + 1, payload, __ATOMIC_RELAXED);

@@ -53,47 +53,49 @@ extern __thread ThreadLog thread_log __attribute__((tls_model("initial-exec")));
 // recording with a trap counts and compares. Null: the call is not recorded.
 wire::Control* Detour(uint64_t word, uint64_t payload);
 
-// Slow paths, in log.cc.
-// Begins a run of this thread, which may be its first call.
-void BeginRun(wire::Control* control);
-// Room for `words` when the segment has none; null if the call must be dropped.
-uint64_t* ClaimSlow(wire::Control* control, uint64_t* claimed, uint64_t words);
+// Logs a call of one word, in any circumstances. Out of line, so that the hot
+// path keeps nothing across a call.
+void LogSlow(uint64_t word);
+// The same, when `claimed` turned out to lie outside of this thread's segment.
+void LogClaimed(uint64_t word, uint64_t* claimed);
+// Logs a call of two words.
+void LogLong(uint64_t word, uint64_t payload);
 // Logs that this thread ends, and lets its segment go. Should it call again, it
 // counts as another thread.
 void EndThread();
 
-inline uint64_t* Claim(wire::Control* control, uint64_t words) {
+// Whether `words` words may be stored from `slot` on. Below the first word there
+// is no segment; a slot may also have been pushed beyond the end of one.
+inline bool IsInSegment(const uint64_t* slot, uint64_t words) {
+  const uint64_t offset = reinterpret_cast<uint64_t>(slot) % wire::kSegmentBytes;
+  return offset - wire::kFirstWord * 8 <= (wire::kUsableWords - wire::kFirstWord - words) * 8;
+}
+
+// Moves the cursor on, and returns where it was.
+inline uint64_t* MoveCursor(uint64_t words) {
   uint64_t* slot = reinterpret_cast<uint64_t*>(words * 8);
   // No lock prefix: only this thread's own signal handlers compete.
   asm volatile("xaddq %0, %1" : "+r"(slot), "+m"(thread_log.cursor) : : "memory", "cc");
-  const uint64_t offset = reinterpret_cast<uint64_t>(slot) % wire::kSegmentBytes;
-  // Below the first word: no segment, or pushed beyond the end of one.
-  if (__builtin_expect(offset - wire::kFirstWord * 8 > (wire::kUsableWords - wire::kFirstWord - words) * 8, 0)) {
-    return ClaimSlow(control, slot, words);
-  }
   return slot;
 }
 
-// The control block if calls are being recorded, with this thread's run open.
-inline wire::Control* Recording(uint64_t word, uint64_t payload) {
-  wire::Control* control = gate->control;
-  if (__builtin_expect(control == nullptr, 0)) {
-    if (gate->closed != 0) return nullptr;
-    control = Detour(word, payload);
-    if (control == nullptr) return nullptr;
-  }
-  if (__builtin_expect(__atomic_load_n(&control->ticket, __ATOMIC_RELAXED) != thread_log.run, 0)) BeginRun(control);
-  return control;
-}
-
 inline void Log(uint64_t word) {
-  if (wire::Control* const control = Recording(word, 0)) {
-    if (uint64_t* const slot = Claim(control, 1)) __atomic_store_n(slot, word, __ATOMIC_RELAXED);
+  const wire::Control* const control = gate->control;
+  if (__builtin_expect(control == nullptr, 0) ||
+      __builtin_expect(__atomic_load_n(&control->ticket, __ATOMIC_RELAXED) != thread_log.run, 0)) {
+    LogSlow(word);
+    return;
   }
+  uint64_t* const slot = MoveCursor(1);
+  if (__builtin_expect(!IsInSegment(slot, 1), 0)) {
+    LogClaimed(word, slot);
+    return;
+  }
+  // A line that is soon to be written: the collector has it, or nobody. A hint
+  // that older processors pass over.
+  asm volatile("prefetchw 512(%0)" : : "r"(slot));
+  __atomic_store_n(slot, word, __ATOMIC_RELAXED);
 }
-
-// Two words: out of line, since few calls need them.
-void Log(uint64_t word, uint64_t payload);
 
 }  // namespace heaptape
 

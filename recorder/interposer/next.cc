@@ -91,7 +91,7 @@ void Set(Function* entry, void* address) {
 
 }  // namespace
 
-bool FindNextAllocator() {
+bool FindNextAllocator(NextAllocator* found) {
   const void* here;
   asm("lea %1, %0" : "=r"(here) : "m"(relocated));
   if (relocated != here) return false;
@@ -105,23 +105,29 @@ bool FindNextAllocator() {
   const link_map* provider = nullptr;
   void* const malloc_found = FindFrom(object, "malloc", &provider);
   if (malloc_found == nullptr) return false;
-  Set(&next.free, FindFrom(object, "free"));
-  Set(&next.calloc, FindFrom(object, "calloc"));
-  Set(&next.realloc, FindFrom(object, "realloc"));
-  Set(&next.memalign, FindFrom(object, "memalign"));
-  Set(&next.aligned_alloc, FindFrom(object, "aligned_alloc"));
-  Set(&next.posix_memalign, FindFrom(object, "posix_memalign"));
-  Set(&next.valloc, FindFrom(object, "valloc"));
-  Set(&next.pvalloc, FindFrom(object, "pvalloc"));
-  Set(&next.malloc_usable_size, FindFrom(object, "malloc_usable_size"));
-  Set(&next.mallopt, FindFrom(object, "mallopt"));
-  Set(&next.malloc_trim, FindFrom(object, "malloc_trim"));
-  Set(&next.free_sized, FindFrom(object, "free_sized"));
-  Set(&next.free_aligned_sized, FindFrom(object, "free_aligned_sized"));
+  Set(&found->free, FindFrom(object, "free"));
+  Set(&found->calloc, FindFrom(object, "calloc"));
+  Set(&found->realloc, FindFrom(object, "realloc"));
+  Set(&found->memalign, FindFrom(object, "memalign"));
+  Set(&found->aligned_alloc, FindFrom(object, "aligned_alloc"));
+  Set(&found->posix_memalign, FindFrom(object, "posix_memalign"));
+  Set(&found->valloc, FindFrom(object, "valloc"));
+  Set(&found->pvalloc, FindFrom(object, "pvalloc"));
+  Set(&found->malloc_usable_size, FindFrom(object, "malloc_usable_size"));
+  Set(&found->mallopt, FindFrom(object, "mallopt"));
+  Set(&found->malloc_trim, FindFrom(object, "malloc_trim"));
+  Set(&found->free_sized, FindFrom(object, "free_sized"));
+  Set(&found->free_aligned_sized, FindFrom(object, "free_aligned_sized"));
   if (!IsLibc(provider->l_name)) next_path = provider->l_name;
-  asm volatile("" ::: "memory");
-  Set(&next.malloc, malloc_found);
+  Set(&found->malloc, malloc_found);
   return true;
+}
+
+void SetNextAllocator(const NextAllocator& found) {
+  NextAllocator rest = found;
+  rest.malloc = nullptr;
+  next = rest;
+  __atomic_store_n(&next.malloc, found.malloc, __ATOMIC_RELEASE);
 }
 
 const char* NextAllocatorPath() { return next_path; }

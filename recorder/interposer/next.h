@@ -29,13 +29,14 @@ struct NextAllocator {
   void (*free_aligned_sized)(void*, size_t, size_t);  // likewise
 };
 
-// All null until FindNextAllocator has succeeded; `malloc` is set last.
+// All null until SetNextAllocator; `malloc` is set last.
 extern NextAllocator next;
 
-// Fills `next`. False while the dynamic linker has not yet relocated us: nothing
+// Finds them. False while the dynamic linker has not yet relocated us: nothing
 // outside this object can be called then. May run on several threads at once,
 // to the same end.
-bool FindNextAllocator();
+bool FindNextAllocator(NextAllocator* found);
+void SetNextAllocator(const NextAllocator& found);
 
 // Path of the object that serves malloc, if it is not libc; else "".
 const char* NextAllocatorPath();

@@ -14,7 +14,7 @@
 //
 //   0          64K         128K
 //   +----------+-----------+-----------+---
-//   | Spool    | segment 0 | segment 1 | ...    1 MiB the first, 16 MiB later
+//   | Spool    | segment 0 | segment 1 | ...    1 MiB the first eight, 4 MiB later
 //   +----------+-----------+-----------+---
 //
 // A segment is filled by one thread at a time, from the front, and goes round:
@@ -48,12 +48,12 @@ inline constexpr uint32_t kSlackWords = 64;
 inline constexpr uint32_t kUsableWords = kSegmentWords - kSlackWords;
 
 inline constexpr uint32_t kSmallSpools = 8;
-inline constexpr uint32_t kMaxSpools = 1024;
-constexpr uint64_t SpoolBytes(uint32_t spool) { return uint64_t{1} << (spool < kSmallSpools ? 20 : 24); }
+inline constexpr uint32_t kMaxSpools = 4096;
+constexpr uint64_t SpoolBytes(uint32_t spool) { return uint64_t{1} << (spool < kSmallSpools ? 20 : 22); }
 constexpr uint32_t SpoolSegments(uint32_t spool) {
   return static_cast<uint32_t>(SpoolBytes(spool) / kSegmentBytes) - 1;
 }
-inline constexpr uint32_t kMaxSpoolSegments = (16 << 20) / kSegmentBytes - 1;
+inline constexpr uint32_t kMaxSpoolSegments = (4 << 20) / kSegmentBytes - 1;
 
 enum class SegmentState : uint32_t { kFree = 0, kTaken = 1, kFull = 2 };
 

@@ -40,6 +40,9 @@ packages=(
   zstd
 )
 
+# npm comes with nodejs where that is not Debian's.
+command -v npm >/dev/null || packages+=(nodejs npm)
+
 missing=()
 for package in "${packages[@]}"; do
   # A package that was removed is still known to dpkg, so its status is what counts.
@@ -47,19 +50,23 @@ for package in "${packages[@]}"; do
   [[ $status == installed ]] || missing+=("$package")
 done
 
-if ((${#missing[@]} == 0)); then
-  echo "setup: nothing to install"
-  exit 0
+if ((${#missing[@]} > 0)); then
+  if ((EUID != 0)); then
+    echo "setup: not root; run: sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  echo "setup: updating the package lists"
+  apt-get update -qq
+  echo "setup: installing ${missing[*]}"
+  apt-get install -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-if ((EUID != 0)); then
-  echo "setup: not root; run: sudo apt-get install --no-install-recommends ${missing[*]}" >&2
-  exit 1
+# What the HTML report embeds, as the lock file has it: version and contents.
+web=$(dirname "$0")/../analysis/web
+if ! cmp -s "$web/package-lock.json" "$web/node_modules/.installed"; then
+  echo "setup: installing what analysis/web/package.json names"
+  npm ci --prefix "$web" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
+  cp "$web/package-lock.json" "$web/node_modules/.installed"
 fi
-
-export DEBIAN_FRONTEND=noninteractive
-echo "setup: updating the package lists"
-apt-get update -qq
-echo "setup: installing ${missing[*]}"
-apt-get install -qq --no-install-recommends "${missing[@]}" >/dev/null
 echo "setup: done"

@@ -15,6 +15,7 @@
 #include "replayer/driver/plan_writer.h"
 #include "replayer/driver/replay_comparison.h"
 #include "replayer/driver/result_reader.h"
+#include "replayer/driver/settings_check.h"
 #include "replayer/driver/shared_memory.h"
 #include "replayer/driver/tunables.h"
 
@@ -66,6 +67,12 @@ class Replayer::Session {
     environment_ = *std::move(environment);
     const absl::StatusOr<std::string> engine = FindEngine();
     if (!engine.ok()) return engine.status();
+
+    if (settings_.allocator == "glibc") {
+      const absl::Status in_force = CheckSettings(
+          *engine, settings_.glibc_directory, environment_.variables, environment_.tunables);
+      if (!in_force.ok()) return in_force;
+    }
 
     absl::StatusOr<SharedMemory> shared = SharedMemory::Create("heaptape shared", kSharedBytes);
     if (!shared.ok()) return shared.status();

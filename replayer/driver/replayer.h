@@ -43,7 +43,8 @@ class Replayer {
   Replayer(const Replayer&) = delete;
   Replayer& operator=(const Replayer&) = delete;
 
-  // Errors: InvalidArgument or NotFound for wrong settings, Internal if the
+  // Errors: InvalidArgument or NotFound for wrong settings, FailedPrecondition for
+  // those that glibc does not heed, Internal if the
   // allocator crashed or the engine failed, Aborted if settings.check is set and
   // two replays differ, ResourceExhausted if there are too many live blocks, those
   // of the event source. `memory_calls`, if set, is told of every memory system

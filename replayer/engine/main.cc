@@ -22,6 +22,7 @@
 #include "replayer/engine/process_maps.h"
 #include "replayer/engine/raw_syscall.h"
 #include "replayer/engine/results.h"
+#include "replayer/engine/setting_probe.h"
 #include "replayer/engine/system_call_watch.h"
 
 namespace heaptape {
@@ -162,6 +163,15 @@ void SetState(SharedHeader* shared, EngineState state) {
   RawSyscall(SYS_futex, &shared->consumed_futex, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
+EngineState AnswerProbes(Engine* engine) {
+  SharedHeader* shared = engine->shared;
+  if (shared->version != kSharedVersion) return EngineState::kFailed;
+  engine->failure = engine->allocator.Resolve();
+  if (engine->failure != nullptr) return EngineState::kFailed;
+  if (engine->allocator.is_glibc) ProbeSettings(engine->allocator, shared);
+  return EngineState::kDone;
+}
+
 EngineState Replay(Engine* engine, int ring_fd) {
   SharedHeader* shared = engine->shared;
   engine->failure = SetUp(engine, ring_fd);
@@ -198,7 +208,8 @@ int main(int argc, char** argv) {
     RawSyscall(SYS_write, 2, kUsage, sizeof(kUsage) - 1);
     Exit(2);
   }
-  const EngineState state = Replay(&g_engine, ring_fd);
+  const EngineState state =
+      g_engine.shared->probe_only != 0 ? AnswerProbes(&g_engine) : Replay(&g_engine, ring_fd);
   if (g_engine.failure != nullptr) {
     strncpy(g_engine.shared->failure, g_engine.failure, sizeof(g_engine.shared->failure) - 1);
   }

@@ -148,6 +148,28 @@ struct PlacementCounts {
   uint64_t first_replayed;  // where the recorded one should be, from the blocks before it
 };
 
+// Settings whose effect the engine can try out: see engine/setting_probe.h.
+enum ProbedSetting : uint32_t {
+  kProbeMmapThreshold,
+  kProbeTrimThreshold,
+  kProbeTopPad,
+  kProbeMmapMax,
+  kProbeArenaMax,
+  kProbeTcacheCount,
+  kProbeTcacheMax,
+  kProbeMxfast,
+  kProbePerturb,
+};
+inline constexpr uint32_t kProbedSettings = 9;
+
+enum class ProbeResult : uint32_t { kNotProbed = 0, kInForce = 1, kIgnored = 2 };
+
+struct SettingProbe {
+  uint64_t value;  // in the environment, by the driver
+  uint32_t is_set;
+  ProbeResult result;
+};
+
 enum class Touch : uint32_t { kNone = 0, kPages = 1 };
 
 enum class EngineState : uint32_t {
@@ -166,7 +188,8 @@ struct SharedHeader {
   uint32_t token_mode;  // 1: real threads take turns; no FS-base switching
   uint32_t placement;   // 1: the plan has recorded addresses
   uint32_t move_contents;  // 1: realloc copies and calloc clears though nobody reads it
-  uint32_t reserved0;
+  uint32_t probe_only;     // 1: answer `probes`, and do not replay
+  SettingProbe probes[kProbedSettings];
 
   // The ring. `committed` is advanced by the driver (release), matched by the
   // engine's acquire; `consumed` the other way round. Both count words since

@@ -42,8 +42,9 @@ class ByteTable {
   DocumentTable table_;
 };
 
-DocumentSection HeapSection(const FullReport& report) {
-  const HolesReport& holes = report.holes;
+}  // namespace
+
+DocumentSection DescribeHeap(const HolesReport& holes) {
   DocumentSection section = {.id = "heap", .title = "What the heap is made of", .paragraphs = {}, .code = {}, .tables = {}};
   const uint64_t padding = std::min(holes.usable_bytes, holes.slop_bytes + holes.mapping_padding_bytes);
   section.tables.push_back(
@@ -68,6 +69,12 @@ DocumentSection HeapSection(const FullReport& report) {
                      " to ", Grouped(holes.trim->resident_bytes_after), "); ", Grouped(holes.trimmable_bytes),
                      " were estimated from the map. Where the program trims by itself, little is left to give back."));
   }
+  return section;
+}
+
+namespace {
+
+DocumentTable PeaksTable(const FullReport& report) {
   const ReplayResult& result = report.result;
   DocumentTable peaks = {.caption = "Peaks, each its own", .headings = {"", "peak bytes", "MB", "at event", "end bytes", "MB"},
                          .alignment = "lrrrrr", .rows = {}, .totals = 0};
@@ -85,8 +92,7 @@ DocumentSection HeapSection(const FullReport& report) {
     }
     peak("resident, recorded: the whole process", recorded, report.timeline.recorded.back().resident_bytes);
   }
-  section.tables.push_back(std::move(peaks));
-  return section;
+  return peaks;
 }
 
 DocumentSection ProbesSection(const FullReport& report) {
@@ -99,7 +105,7 @@ DocumentSection ProbesSection(const FullReport& report) {
   table.rows.push_back({"as replayed", "", Grouped(result.system_bytes), Megabytes(result.system_bytes),
                         Megabytes(result.peak_system.bytes), Grouped(result.peak_mappings),
                         Grouped(calls.brk + calls.mmap + calls.munmap + calls.mremap + calls.mprotect + calls.madvise)});
-  for (const Probe& probe : report.verdict.probes) {
+  for (const VerdictProbe& probe : report.verdict.probes) {
     table.rows.push_back({probe.setting, probe.purpose, Grouped(probe.system_bytes), Megabytes(probe.system_bytes),
                           Megabytes(probe.peak_system_bytes), Grouped(probe.peak_mappings), Grouped(probe.system_calls)});
   }
@@ -107,8 +113,9 @@ DocumentSection ProbesSection(const FullReport& report) {
   return section;
 }
 
-DocumentSection HolesSection(const FullReport& report) {
-  const HolesReport& holes = report.holes;
+}  // namespace
+
+DocumentSection DescribeHoles(const HolesReport& holes) {
   DocumentSection section = {.id = "holes", .title = "Holes", .paragraphs = {}, .code = {}, .tables = {}};
   DocumentTable histogram = {.caption = "By size", .headings = {"from bytes", "to", "count", "bytes", "%"},
                              .alignment = "rrrrr", .rows = {}, .totals = 1};
@@ -156,6 +163,8 @@ DocumentSection HolesSection(const FullReport& report) {
   section.tables.push_back(std::move(pins));
   return section;
 }
+
+namespace {
 
 DocumentSection GrowthSection(const GrowthReport& growth) {
   DocumentSection section = {.id = "growth", .title = "Why it grew", .paragraphs = {}, .code = {}, .tables = {}};
@@ -258,9 +267,10 @@ ReportDocument DescribeReport(const FullReport& report) {
                         {Megabytes(holes.trimmable_bytes), "MB", "trimmable"},
                         {Megabytes(report.result.peak_system.bytes), "MB", "held at the peak"},
                         {Grouped(holes.at_event), "", "events"}};
-  document.sections.push_back(HeapSection(report));
+  document.sections.push_back(DescribeHeap(holes));
+  document.sections.back().tables.push_back(PeaksTable(report));
   if (!report.verdict.probes.empty()) document.sections.push_back(ProbesSection(report));
-  if (holes.hole_count > 0) document.sections.push_back(HolesSection(report));
+  if (holes.hole_count > 0) document.sections.push_back(DescribeHoles(holes));
   if (report.growth.has_value()) document.sections.push_back(GrowthSection(*report.growth));
   document.sections.push_back(LifetimesSection(report.lifetimes));
   document.sections.push_back(IdentitySection(report));

@@ -49,6 +49,10 @@ struct ReportDocument {
 
 ReportDocument DescribeReport(const FullReport& report);
 
+// Parts of it: what a heap is made of, and its holes.
+DocumentSection DescribeHeap(const HolesReport& holes);
+DocumentSection DescribeHoles(const HolesReport& holes);
+
 }  // namespace heaptape
 
 #endif  // HEAPTAPE_ANALYSIS_REPORT_DOCUMENT_H_

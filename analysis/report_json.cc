@@ -11,7 +11,7 @@ using nlohmann::ordered_json;
 
 ordered_json ReportJson(const FullReport& report) {
   ordered_json probes = ordered_json::array();
-  for (const Probe& probe : report.verdict.probes) {
+  for (const VerdictProbe& probe : report.verdict.probes) {
     probes.push_back({{"setting", probe.setting},
                       {"purpose", probe.purpose},
                       {"system_bytes", probe.system_bytes},

@@ -43,14 +43,14 @@ bool HasExcess(const VerdictFacts& facts) {
 }
 
 // The share of the excess that goes under a probe.
-double Gone(const VerdictFacts& facts, const std::optional<Probe>& probe) {
+double Gone(const VerdictFacts& facts, const std::optional<VerdictProbe>& probe) {
   if (!probe.has_value() || probe->system_bytes >= facts.system_bytes) return 0;
   return Share(facts.system_bytes - probe->system_bytes, Excess(facts));
 }
 
 bool IsOverTuned(const VerdictFacts& facts) {
   if (!facts.untuned.has_value()) return false;
-  const Probe& untuned = *facts.untuned;
+  const VerdictProbe& untuned = *facts.untuned;
   const bool many = facts.peak_mappings > kManyMappings &&
                     facts.peak_mappings > kTimesMore * std::max<uint64_t>(untuned.peak_mappings, 1);
   const bool larger = static_cast<double>(facts.system_bytes) > 1.1 * static_cast<double>(untuned.system_bytes) &&
@@ -69,9 +69,9 @@ std::string Holds(const VerdictFacts& facts) {
 }
 
 // What the other probes came to, to tell the verdict from its neighbours.
-std::string Others(const VerdictFacts& facts, const std::optional<Probe>* except) {
+std::string Others(const VerdictFacts& facts, const std::optional<VerdictProbe>* except) {
   std::vector<std::string> parts;
-  for (const std::optional<Probe>* probe : {&facts.frozen, &facts.one_arena, &facts.no_thread_cache}) {
+  for (const std::optional<VerdictProbe>* probe : {&facts.frozen, &facts.one_arena, &facts.no_thread_cache}) {
     if (probe == except || !probe->has_value()) continue;
     parts.push_back(absl::StrCat(MB((*probe)->system_bytes), " with ", (*probe)->setting));
   }
@@ -81,13 +81,13 @@ std::string Others(const VerdictFacts& facts, const std::optional<Probe>* except
   return text;
 }
 
-std::string OthersSentence(const VerdictFacts& facts, const std::optional<Probe>* except) {
+std::string OthersSentence(const VerdictFacts& facts, const std::optional<VerdictProbe>* except) {
   const std::string others = Others(facts, except);
   return others.empty() ? "" : absl::StrCat(" Other causes are ruled out: it holds ", others, ".");
 }
 
 Verdict MovingThreshold(const VerdictFacts& facts) {
-  const Probe& probe = *facts.frozen;
+  const VerdictProbe& probe = *facts.frozen;
   return {.mechanism = Mechanism::kMovingThreshold,
           .paragraph = absl::StrCat(
               Holds(facts), " glibc raises its mmap threshold whenever an mmapped block is freed, so large blocks come to lie "
@@ -101,7 +101,7 @@ Verdict MovingThreshold(const VerdictFacts& facts) {
 }
 
 Verdict ArenaPerThread(const VerdictFacts& facts) {
-  const Probe& probe = *facts.one_arena;
+  const VerdictProbe& probe = *facts.one_arena;
   return {.mechanism = Mechanism::kArenaPerThread,
           .paragraph = absl::StrCat(
               Holds(facts), " ", Counted(facts.threads, "thread"), " allocate from ", Counted(facts.arenas, "heap"),
@@ -114,7 +114,7 @@ Verdict ArenaPerThread(const VerdictFacts& facts) {
 }
 
 Verdict ThreadCache(const VerdictFacts& facts) {
-  const Probe& probe = *facts.no_thread_cache;
+  const VerdictProbe& probe = *facts.no_thread_cache;
   return {.mechanism = Mechanism::kThreadCache,
           .paragraph = absl::StrCat(
               Holds(facts), " ", MB(facts.top_bytes), " of it lie free at the top of the heap, with no live block behind; freed blocks that a "
@@ -127,7 +127,7 @@ Verdict ThreadCache(const VerdictFacts& facts) {
 }
 
 Verdict OverTuned(const VerdictFacts& facts) {
-  const Probe& untuned = *facts.untuned;
+  const VerdictProbe& untuned = *facts.untuned;
   std::string text = Holds(facts);
   absl::StrAppend(&text, " At the peak it is ", MB(facts.peak_system_bytes), " in ", Counted(facts.peak_mappings, "mapping"),
                   " after ", Counted(facts.system_calls, "system call"), "; without these settings ", MB(untuned.peak_system_bytes),
@@ -187,7 +187,7 @@ Verdict JudgeExcess(const VerdictFacts& facts) {
   struct Candidate {
     double gone;
     Verdict (*verdict)(const VerdictFacts&);
-    const std::optional<Probe>* probe;
+    const std::optional<VerdictProbe>* probe;
   };
   std::array<Candidate, 3> candidates = {{{Gone(facts, facts.frozen), MovingThreshold, &facts.frozen},
                                           {Gone(facts, facts.one_arena), ArenaPerThread, &facts.one_arena},
@@ -285,7 +285,7 @@ Verdict Judge(const VerdictFacts& facts) {
                .environment = "",
                .probes = {}};
   }
-  for (const std::optional<Probe>* probe : {&facts.frozen, &facts.one_arena, &facts.no_thread_cache, &facts.untuned}) {
+  for (const std::optional<VerdictProbe>* probe : {&facts.frozen, &facts.one_arena, &facts.no_thread_cache, &facts.untuned}) {
     if (probe->has_value()) verdict.probes.push_back(**probe);
   }
   return verdict;

@@ -48,7 +48,7 @@ enum class Mechanism {
 const char* MechanismName(Mechanism mechanism);
 
 // What a replay with one setting changed came to.
-struct Probe {
+struct VerdictProbe {
   std::string setting = {};  // "glibc.malloc.arena_max=1", or "no settings"
   std::string purpose = {};  // what it tells apart
   uint64_t system_bytes = 0;
@@ -80,10 +80,10 @@ struct VerdictFacts {
   uint64_t threads = 0;
 
   // Each where it was made.
-  std::optional<Probe> frozen;    // threshold
-  std::optional<Probe> one_arena;
-  std::optional<Probe> no_thread_cache;
-  std::optional<Probe> untuned;   // without the settings asked for
+  std::optional<VerdictProbe> frozen;    // threshold
+  std::optional<VerdictProbe> one_arena;
+  std::optional<VerdictProbe> no_thread_cache;
+  std::optional<VerdictProbe> untuned;   // without the settings asked for
 };
 
 struct Verdict {
@@ -91,7 +91,7 @@ struct Verdict {
   std::string paragraph;
   std::string advice;          // one sentence; may be empty
   std::string environment;     // "GLIBC_TUNABLES=...", if that is the advice
-  std::vector<Probe> probes;   // that were made
+  std::vector<VerdictProbe> probes;   // that were made
 };
 
 Verdict Judge(const VerdictFacts& facts);

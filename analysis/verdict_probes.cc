@@ -19,12 +19,12 @@ constexpr char kTcacheCount[] = "glibc.malloc.tcache_count";
 // One question: the settings to ask it with, and where the answer goes.
 struct Question {
   ReplaySettings settings;
-  Probe probe;
-  std::optional<Probe> VerdictFacts::*answer;
+  VerdictProbe probe;
+  std::optional<VerdictProbe> VerdictFacts::*answer;
 };
 
 Question Ask(const ReplaySettings& settings, const char* name, const char* value, const char* purpose,
-             std::optional<Probe> VerdictFacts::*answer) {
+             std::optional<VerdictProbe> VerdictFacts::*answer) {
   Question question = {settings, {}, answer};
   question.settings.tunables[name] = value;
   question.settings.check = false;

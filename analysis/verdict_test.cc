@@ -22,9 +22,9 @@ VerdictFacts Wasteful() {
   facts.ten_pins_bytes = 5'000'000;
   facts.threads = 4;
   facts.arenas = 4;
-  facts.frozen = Probe{.setting = "trim_threshold=131072", .system_bytes = 300'000'000};
-  facts.one_arena = Probe{.setting = "arena_max=1", .system_bytes = 299'000'000};
-  facts.no_thread_cache = Probe{.setting = "tcache_count=0", .system_bytes = 298'000'000};
+  facts.frozen = VerdictProbe{.setting = "trim_threshold=131072", .system_bytes = 300'000'000};
+  facts.one_arena = VerdictProbe{.setting = "arena_max=1", .system_bytes = 299'000'000};
+  facts.no_thread_cache = VerdictProbe{.setting = "tcache_count=0", .system_bytes = 298'000'000};
   return facts;
 }
 
@@ -94,7 +94,7 @@ TEST(VerdictTest, SettingsThatHarmAreNamed) {
   facts.peak_system_bytes = 360'000'000;
   facts.peak_mappings = 32'765;
   EXPECT_TRUE(NeedsProbes(facts));
-  facts.untuned = Probe{.setting = "as recorded", .system_bytes = 3'300'000, .peak_system_bytes = 258'000'000, .peak_mappings = 2};
+  facts.untuned = VerdictProbe{.setting = "as recorded", .system_bytes = 3'300'000, .peak_system_bytes = 258'000'000, .peak_mappings = 2};
   const Verdict verdict = Judge(facts);
   EXPECT_EQ(verdict.mechanism, Mechanism::kOverTuned);
   EXPECT_NE(verdict.paragraph.find("50 % of what the kernel allows"), std::string::npos) << verdict.paragraph;

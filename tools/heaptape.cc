@@ -4,6 +4,7 @@
 #include "tools/collect_command.h"
 #include "tools/command_set.h"
 #include "tools/compact_command.h"
+#include "tools/diff_command.h"
 #include "tools/growth_command.h"
 #include "tools/holes_command.h"
 #include "tools/import_command.h"
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   heaptape::AddLifetimesCommand(commands);
   heaptape::AddReportCommand(commands);
   heaptape::AddTimelineCommand(commands);
+  heaptape::AddDiffCommand(commands);
   heaptape::AddInfoCommand(commands);
   heaptape::AddCatCommand(commands);
   heaptape::AddCompactCommand(commands);

@@ -1,15 +1,20 @@
 #include "tools/holes_command.h"
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/heap_profile.h"
 #include "analysis/holes_json.h"
 #include "analysis/holes_text.h"
 #include "analysis/json_text.h"
 #include "analysis/replay_heap.h"
 #include "analysis/replay_text.h"
+#include "analysis/report_document.h"
+#include "analysis/report_markdown.h"
 #include "analysis/trim_effect.h"
 #include "replayer/driver/event_source.h"
 #include "replayer/driver/replay_result.h"
@@ -39,9 +44,26 @@ absl::StatusOr<uint64_t> PeakEvent(const std::string& trace, const PlanOptions& 
   return result->peak_system.event;
 }
 
+absl::StatusOr<std::string> Rendered(const HolesFlags& flags, const ReplayResult& result, const HolesReport& holes) {
+  if (flags.format == "json") return JsonText(HolesJson(holes));
+  if (flags.format == "markdown") {
+    return absl::StrCat("```\n", ReplayHeadText(flags.trace, result), "```\n",
+                        SectionMarkdown(DescribeHeap(holes), flags.top), SectionMarkdown(DescribeHoles(holes), flags.top + 1));
+  }
+  if (flags.format == "pprof") {
+    const absl::StatusOr<ReplayHeap> heap = MapReplay(result);
+    if (!heap.ok()) return heap.status();
+    return HeapProfile(*heap, absl::StrCat("heaptape: ", flags.trace, ", after event ", holes.at_event, ", digest ", holes.digest));
+  }
+  return absl::StrCat(ReplayHeadText(flags.trace, result), "\n", HolesText(holes));
+}
+
 absl::StatusOr<int> RunHoles(const HolesFlags& flags) {
   const absl::StatusOr<ReplaySettings> settings = SettingsOf(flags.replay);
   if (!settings.ok()) return settings.status();
+  if (flags.format == "pprof" && isatty(STDOUT_FILENO) != 0) {
+    return UsageError("--format=pprof: a profile is not for a terminal; write it to a file, > heap.pb.gz");
+  }
   absl::StatusOr<PlanOptions> plan = PlanOf(flags.replay);
   if (!plan.ok()) return plan.status();
   if (flags.at != "end") {
@@ -55,15 +77,14 @@ absl::StatusOr<int> RunHoles(const HolesFlags& flags) {
   if (!result.ok()) return result.status();
   absl::StatusOr<HolesReport> holes = FindHoles(*result, flags.top);
   if (!holes.ok()) return holes.status();
-  if (!flags.no_trim && result->settings.is_glibc && !plan->trim_at_end) {
+  if (!flags.no_trim && flags.format != "pprof" && result->settings.is_glibc && !plan->trim_at_end) {
     const absl::StatusOr<TrimEffect> trim = MeasureTrim(TraceFile(flags.trace), *plan, *settings);
     if (!trim.ok()) return trim.status();
     holes->trim = *trim;
   }
-  const std::string report = flags.format == "json"
-                                 ? JsonText(HolesJson(*holes))
-                                 : absl::StrCat(ReplayHeadText(flags.trace, *result), "\n", HolesText(*holes));
-  if (absl::Status status = WriteStandardOutput(report); !status.ok()) return status;
+  absl::StatusOr<std::string> report = Rendered(flags, *result, *holes);
+  if (!report.ok()) return report.status();
+  if (absl::Status status = WriteStandardOutput(*report); !status.ok()) return status;
   return kExitOk;
 }
 
@@ -80,7 +101,8 @@ void AddHolesCommand(CommandSet& commands) {
       ->capture_default_str();
   app.add_option("--top", flags->top, "How many of the largest holes to show")->type_name("N")->capture_default_str();
   app.add_flag("--no-trim", flags->no_trim, "Do not measure what malloc_trim(0) gives back, which takes two replays more");
-  AddChoice(app, "--format", &flags->format, {"text", "json"}, "How to report");
+  AddChoice(app, "--format", &flags->format, {"text", "json", "markdown", "pprof"},
+            "How to report; pprof: a gzipped profile of live bytes and of holes by what pins them");
   AddReplayOptions(app, &flags->replay);
   app.footer(
       "A hole is memory between live blocks, large enough to hold another; the block that ends it pins it.\n"

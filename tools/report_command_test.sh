@@ -54,6 +54,24 @@ grep -q 'outlive peak' out || fail "no lifetimes: $(cat out)"
 check 0 "" growth t.heaptape --top=3
 grep -q 'how the nearest came about' out || fail "no story: $(cat out)"
 
+check 0 "" holes t.heaptape --format=markdown --no-trim
+grep -q '^|--:|' out || fail "no table: $(cat out)"
+check 0 "" holes t.heaptape --format=pprof
+gzip -t <out || fail "the profile is not gzipped"
+
+# A diff of a replay with itself finds nothing; limits decide the exit status.
+check 0 "" replay t.heaptape --format=json
+cp out a.json
+check 0 "" replay t.heaptape --format=json --mmap-threshold=64K
+cp out b.json
+check 0 "" diff t.heaptape a.json --fail-if 'end.system_bytes>+0' --fail-if 'end.hole_count<+0'
+grep -q 'digests agree' out || fail "diff: $(cat out)"
+check 0 "" diff a.json b.json --fail-if 'end.system_bytes>+5%'
+check 1 "" diff b.json a.json --fail-if 'end.system_bytes>+5%'
+grep -q 'over the limit: end.system_bytes>+5%' out || fail "diff: $(cat out)"
+check 2 "heaptape: diff: --fail-if: .*" diff a.json b.json --fail-if 'end.system_bytes=5'
+check 1 "heaptape: .*no.such.*" diff a.json b.json --fail-if 'no.such>5'
+
 if ! command -v chromium >/dev/null; then
   echo "skipped the browser: chromium is not installed"
   exit $((failures > 0))

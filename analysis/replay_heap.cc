@@ -1,5 +1,6 @@
 #include "analysis/replay_heap.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,7 @@ absl::StatusOr<HolesReport> FindHoles(const ReplayResult& result, size_t details
   HolesReport report = FindHoles(heap->map, heap->blocks, heap->regions, details);
   report.at_event = result.events_done;
   report.digest = DigestText(result);
+  if (result.settings.is_glibc) report.thread_cache_bytes = std::min(result.thread_cache_bytes, report.hole_bytes);
   return report;
 }
 

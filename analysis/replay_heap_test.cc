@@ -51,6 +51,21 @@ TEST(ReplayHeapTest, HolesAreWhatGlibcCallsFree) {
   }
 }
 
+// A freed block of each of ten sizes stays in the thread's cache: chunks of 32 to 176
+// bytes. What is above the cache's reach does not.
+TEST(ReplayHeapTest, ThreadCachesAreRead) {
+  std::vector<Event> events;
+  for (uint64_t i = 0; i < 10; ++i) events.push_back({.address = 0x1000 * (i + 1), .size = 24 + 16 * i});
+  events.push_back({.address = 0x100000, .size = 5000});
+  events.push_back({.address = 0x200000, .size = 24});
+  for (uint64_t i = 0; i < 10; ++i) events.push_back({.address = 0x1000 * (i + 1), .kind = EventKind::kFree});
+  events.push_back({.address = 0x100000, .kind = EventKind::kFree});
+  const absl::StatusOr<HolesReport> holes = FindHoles(Replayed(events, ReplaySettings()), 0);
+  ASSERT_TRUE(holes.ok()) << holes.status();
+  ASSERT_TRUE(holes->thread_cache_bytes.has_value());
+  EXPECT_EQ(*holes->thread_cache_bytes, 10u * (32 + 176) / 2);
+}
+
 // What malloc_trim(0) really returns is the trimmable bytes: here of a main arena
 // whose blocks have all been written to.
 TEST(ReplayHeapTest, TrimmableIsWhatTrimmingReturns) {

@@ -101,6 +101,8 @@ struct ReplayResult {
   // Proof that the engine itself is not in the heap: both 0.
   uint64_t initial_heap_bytes = 0, engine_allocations = 0;
   uint64_t heap_start = 0;
+  // Of freed blocks in thread caches, where glibc's headers show them; parts of holes.
+  uint64_t thread_cache_bytes = 0;
 
   double allocator_seconds = 0;  // in instructions
   double wait_seconds = 0;       // the engine waited for the plan

@@ -108,6 +108,7 @@ ReplayResult ReadResult(const char* shared_memory, const PlanOutcome* outcome) {
   result.initial_heap_bytes = shared.initial_heap_bytes;
   result.engine_allocations = shared.own_allocations;
   result.heap_start = shared.heap_start;
+  result.thread_cache_bytes = shared.thread_cache_bytes;
   if (shared.placement != 0) result.placement = shared.placement_counts;
   result.allocator_seconds = Seconds(shared.replay_ns);
   result.wait_seconds = Seconds(shared.wait_ns);

@@ -27,7 +27,7 @@ static_assert(std::size(kNames) == kProbedSettings);
 // Huge pages change the sizes by which the others are recognised.
 constexpr char kHugetlb[] = "glibc.malloc.hugetlb";
 
-bool SetProbes(const TunableMap& tunables, SettingProbe* probes) {
+bool SetProbes(const TunableMap& tunables, ProbeSlot* probes) {
   if (tunables.count(kHugetlb) > 0) return false;
   bool any = false;
   for (uint32_t i = 0; i < kProbedSettings; ++i) {

@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint32_t kHeapFlags = RegionTable::kWritable | RegionTable::kReserved;
 constexpr uint64_t kMallocStateBytes = 2200;
-constexpr uint64_t kTcacheChunkBytes = 0x290;
+constexpr uint64_t kTcacheChunkBytes = 0x290;  // 64 counts of 2 bytes, 64 pointers: from 2.30 on
+constexpr uint64_t kTcacheBins = 64;
 
 // The thread-local variables of the object that contains `code`, in this thread.
 struct TlsSearch {
@@ -80,6 +81,9 @@ void GlibcOwnBlocks::AddTcache(uint64_t fs_base) {
     }
     if ((((const uint64_t*)block)[-1] & ~uint64_t{7}) != kTcacheChunkBytes) continue;
     Add(block, kTcacheChunkBytes - 8);
+    // It begins with how many chunks there are of 32 bytes, of 48, of 64 ...
+    const uint16_t* counts = (const uint16_t*)block;
+    for (uint64_t bin = 0; bin < kTcacheBins; ++bin) tcache_bytes_ += counts[bin] * (32 + 16 * bin);
     return;
   }
 }

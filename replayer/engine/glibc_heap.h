@@ -46,6 +46,8 @@ class GlibcOwnBlocks {
   void AddHeapHeads();
   // `fs_base` of a living thread. REQUIRES: the calling thread's own FS base.
   void AddTcache(uint64_t fs_base);
+  // Of the chunks that the tcaches added so far keep.
+  uint64_t tcache_bytes() const { return tcache_bytes_; }
   // Orders them by address. Returns how many there are.
   uint32_t Sort();
 
@@ -56,6 +58,7 @@ class GlibcOwnBlocks {
   Slot* const blocks_;
   const uint32_t capacity_;
   uint32_t count_ = 0;
+  uint64_t tcache_bytes_ = 0;
   // Where libc's thread-local variables lie from a thread's FS base; 0: not yet looked for.
   int64_t tls_offset_ = 0;
   uint64_t tls_bytes_ = 0;

@@ -32,6 +32,7 @@ void WriteOwnBlocks(Engine* engine) {
     const uint64_t fs_base = engine->lanes[lane].fs_base;
     if (fs_base != 0) blocks.AddTcache(fs_base);
   }
+  engine->shared->thread_cache_bytes = blocks.tcache_bytes();
   engine->shared->own_block_count = blocks.Sort();
 }
 

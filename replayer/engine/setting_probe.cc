@@ -253,7 +253,7 @@ class Prober {
   }
 
   const Allocator& allocator_;
-  SettingProbe* const probes_;
+  ProbeSlot* const probes_;
   mutable pthread_barrier_t barrier_;
 };
 

@@ -164,7 +164,7 @@ inline constexpr uint32_t kProbedSettings = 9;
 
 enum class ProbeResult : uint32_t { kNotProbed = 0, kInForce = 1, kIgnored = 2 };
 
-struct SettingProbe {
+struct ProbeSlot {
   uint64_t value;  // in the environment, by the driver
   uint32_t is_set;
   ProbeResult result;
@@ -189,7 +189,7 @@ struct SharedHeader {
   uint32_t placement;   // 1: the plan has recorded addresses
   uint32_t move_contents;  // 1: realloc copies and calloc clears though nobody reads it
   uint32_t probe_only;     // 1: answer `probes`, and do not replay
-  SettingProbe probes[kProbedSettings];
+  ProbeSlot probes[kProbedSettings];
 
   // The ring. `committed` is advanced by the driver (release), matched by the
   // engine's acquire; `consumed` the other way round. Both count words since
@@ -248,6 +248,9 @@ struct SharedHeader {
   // ordered by address: part of overhead, never of a hole.
   uint32_t own_block_count;
   uint32_t reserved2;
+
+  // Freed blocks, with their headers, that living lanes' tcache structs count.
+  uint64_t thread_cache_bytes;
 };
 
 inline constexpr uint64_t kOwnBlocksOffset = 64 << 10;

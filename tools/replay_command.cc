@@ -41,7 +41,7 @@ absl::StatusOr<int> RunReplay(const ReplayFlags& flags) {
                                  ? JsonText(ReplayJson(flags.trace, *result, *holes, checked))
                                  : ReplayText(flags.trace, *result, *holes, checked);
   if (absl::Status status = WriteStandardOutput(report); !status.ok()) return status;
-  return kExitOk;
+  return result->stopped ? kExitFailed : kExitOk;
 }
 
 }  // namespace
@@ -58,7 +58,8 @@ void AddReplayCommand(CommandSet& commands) {
       "Sizes take K, M and G, powers of 1024. Setting any of mmap_threshold, trim_threshold, top_pad and\n"
       "mmap_max, even to its default, also stops glibc from raising its mmap threshold as the program frees\n"
       "mmapped blocks: a change may come from the value or from that. Two replays under the same settings\n"
-      "print the same digest, the hash of every address that was handed out.");
+      "print the same digest, the hash of every address that was handed out. Ctrl-C ends a replay early: what\n"
+      "is then reported is that of the events done so far, and the exit status is 1.");
 }
 
 }  // namespace heaptape

@@ -1,15 +1,12 @@
 #include "tools/replay_options.h"
 
-#include <unistd.h>
-
-#include <cstdio>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "proto/trace_reader.h"
 #include "replayer/driver/replayer.h"
 #include "replayer/driver/tunables.h"
 #include "tools/byte_size.h"
+#include "tools/progress_line.h"
 
 namespace heaptape {
 namespace {
@@ -137,17 +134,13 @@ absl::StatusOr<ReplayResult> ReplayTrace(const std::string& trace, const PlanOpt
   if (!reader.ok()) return reader.status();
   PlanOptions options = plan;
   options.placement = CanComparePlacement((*reader)->header(), settings);
-  bool shown = false;
-  ReplayProgress progress;
-  if (isatty(STDERR_FILENO) != 0) {
-    progress = [&](double fraction) {
-      shown = true;
-      std::fprintf(stderr, "\r%s %3.0f %%", what.c_str(), 100 * fraction);
-      return true;
-    };
-  }
-  absl::StatusOr<ReplayResult> result = Replay(trace, options, settings, progress);
-  if (shown) std::fprintf(stderr, "\r\x1b[K");
+  const InterruptFlag interrupt;
+  ProgressLine line(what);
+  absl::StatusOr<ReplayResult> result = Replay(trace, options, settings, [&](const ReplayPosition& position) {
+    line.Show(position.fraction, position.events);
+    return !interrupt.raised();
+  });
+  line.Clear();
   if (!result.ok()) return result.status();
   const uint64_t calls = result->plan.mallopt_calls;
   if (calls > 0 && result->settings.is_glibc) {
@@ -156,6 +149,10 @@ absl::StatusOr<ReplayResult> ReplayTrace(const std::string& trace, const PlanOpt
             ? absl::StrCat(calls, " calls of mallopt by the program were left out")
             : absl::StrCat("the program called mallopt ", calls,
                            " times, which overrides the settings above (--ignore-mallopt leaves these calls out)"));
+  }
+  if (result->stopped) {
+    result->settings.notes.push_back(
+        absl::StrCat("stopped after event ", result->events_done, ": all figures are as of there"));
   }
   return result;
 }

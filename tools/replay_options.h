@@ -40,6 +40,8 @@ absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options);
 // An event number, from 1. UsageError, naming `option`, if it is none.
 absl::StatusOr<uint64_t> ParseEventNumber(const std::string& option, const std::string& text);
 
+// An interrupt (Ctrl-C) ends the replay: the result is then a part of it, `stopped`.
+//
 // Replays `trace`, comparing placements where that means something. How far it is shows on standard error if that is a terminal,
 // behind `what`, a present participle. Notes on settings that the program itself
 // overrides are among the result's.

@@ -1,24 +1,106 @@
-// What the engine adds to the allocator's own time.
+// What a replay costs. Ratios hold within one iteration, whatever else the machine
+// does; the figures are medians over iterations.
 //
-//   bazel run -c opt //replayer/driver:replay_benchmark
-//
-// The same calls in a bare loop, and replayed with no touching: random sizes up
-// to 1 KiB, ten thousand blocks live, each call to malloc after a free of a random
-// block.
+// BM_OneThread, BM_FourThreads: programs recorded, run bare and replayed.
+//   engine_x         time in instructions, plan kept, over the program's own loop
+//   engine_ns        the same, a call
+//   second_x         a second replay (plan kept) from start to end, over the first
+// BM_Lanes: a trace of 393 threads, or the one that HEAPTAPE_TRACE names.
+//   lanes_x          time in instructions, over the same calls by one thread
+// BM_MemoryCall: blocks that are mapped and unmapped one by one.
+//   call_added_ns    what a call of mmap or munmap costs more than in a bare loop
+// BM_LongTrace: 200 million events that were never in memory.
+//   driver_MiB, engine_MiB   most resident memory of each
 
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "benchmark/benchmark.h"
 #include "replayer/driver/event_source.h"
 #include "replayer/driver/replayer.h"
+#include "testdata/run_program.h"
 
 namespace heaptape {
 namespace {
 
-constexpr int kCalls = 20'000'000;
-constexpr uint64_t kBlocks = 10000;
+using Clock = std::chrono::steady_clock;
+
+// Medians of what iterations yield.
+class Figures {
+ public:
+  void Add(const std::string& name, double value) { values_[name].push_back(value); }
+  void Report(benchmark::State& state) {
+    for (auto& [name, values] : values_) {
+      std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+      state.counters[name] = values[values.size() / 2];
+    }
+  }
+
+ private:
+  std::map<std::string, std::vector<double>> values_;
+};
+
+ReplayResult Run(Replayer& replayer) {
+  absl::StatusOr<ReplayResult> result = replayer.Run({});
+  if (!result.ok()) {
+    std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
+    std::exit(1);
+  }
+  return *std::move(result);
+}
+
+std::unique_ptr<Replayer> Make(EventSourceFactory events,
+                               uint64_t budget = Replayer::kDefaultPlanBudget) {
+  auto replayer = Replayer::Create(std::move(events), {}, budget);
+  if (!replayer.ok()) {
+    std::fprintf(stderr, "%s\n", replayer.status().ToString().c_str());
+    std::exit(1);
+  }
+  return *std::move(replayer);
+}
+
+void ReplayProgram(benchmark::State& state, const std::string& program) {
+  const std::string directory = MakeTestDirectory("replay_benchmark");
+  const std::string trace = directory + "/t.heaptape";
+  if (RunProgram({"tools/heaptape", "record", "-o", trace, "--", program}, {}).exit_code != 0) {
+    state.SkipWithError("cannot record");
+    return;
+  }
+  Figures figures;
+  for (auto _ : state) {
+    double bare_ns = 0, calls = 1;
+    const ProgramResult bare = RunProgram({program}, {});
+    std::sscanf(bare.out.c_str(), "%lf %lf", &bare_ns, &calls);
+    const auto replayer = Make(TraceFile(trace));
+    const ReplayResult first = Run(*replayer);
+    const ReplayResult second = Run(*replayer);
+    figures.Add("engine_x", second.allocator_seconds * 1e9 / bare_ns);
+    figures.Add("engine_ns", second.allocator_seconds * 1e9 / calls);
+    figures.Add("second_x", second.replay_seconds / first.replay_seconds);
+  }
+  figures.Report(state);
+  std::filesystem::remove_all(directory);
+}
+
+void BM_OneThread(benchmark::State& state) {
+  ReplayProgram(state, "testdata/programs/random_loop");
+}
+void BM_FourThreads(benchmark::State& state) {
+  ReplayProgram(state, "testdata/programs/passing_loop");
+}
+BENCHMARK(BM_OneThread)->Iterations(5)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_FourThreads)->Iterations(5)->Unit(benchmark::kMillisecond);
 
 class Random {
  public:
@@ -33,65 +115,142 @@ class Random {
   uint64_t state_ = 88172645463325252;
 };
 
-double BareSeconds() {
-  static void* live[kBlocks];
+// A few calls by one of the threads, then by another.
+std::vector<Event> ManyThreads(int count, uint32_t threads) {
+  std::vector<Event> events;
+  std::vector<uint64_t> live(20000);
   Random random;
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < kCalls / 2; ++i) {
-    const uint64_t dice = random.Next();
-    void*& block = live[dice % kBlocks];
-    std::free(block);
-    block = std::malloc(16 + (dice >> 20) % 1008);
-  }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  for (void* block : live) std::free(block);
-  return seconds.count();
-}
-
-std::vector<Event> Events(uint32_t threads) {
-  std::vector<Event> events(kCalls);
-  std::vector<uint64_t> live(kBlocks);
-  Random random;
+  uint32_t thread = 0;
   uint64_t next = 16;
-  for (int i = 0; i < kCalls; i += 2) {
+  while (events.size() < static_cast<size_t>(count)) {
     const uint64_t dice = random.Next();
-    uint64_t& block = live[dice % kBlocks];
-    const uint32_t thread = (dice >> 40) % threads;
-    events[i] = {.address = block, .thread = thread, .kind = EventKind::kFree};
-    // Addresses as they are: aligned, in no order, used again.
+    if (dice % 8 == 0) thread = (dice >> 8) % threads;
+    uint64_t& block = live[(dice >> 20) % live.size()];
+    events.push_back({.address = block, .thread = thread, .kind = EventKind::kFree});
     if (block == 0) block = next += 1024;
-    events[i + 1] = {.address = block, .size = 16 + (dice >> 20) % 1008, .thread = thread};
+    events.push_back({.address = block, .size = 16 + (dice >> 40) % 500, .thread = thread});
   }
   return events;
 }
 
-void Report(const char* what, double seconds) {
-  std::printf("%-34s %6.2f ns a call %6.1f M calls/s\n", what, seconds / kCalls * 1e9,
-              kCalls / seconds * 1e-6);
+std::vector<Event> EventsOf(const std::string& path) {
+  std::vector<Event> all, events;
+  auto source = TraceFile(path)();
+  while (source.ok()) {
+    const absl::StatusOr<bool> more = (*source)->Next(&events);
+    if (!more.ok() || !*more) break;
+    all.insert(all.end(), events.begin(), events.end());
+  }
+  return all;
 }
 
-int Main() {
-  Report("bare loop", BareSeconds());
-  for (uint32_t threads : {1u, 8u}) {
-    auto replayer = Replayer::Create(EventsInMemory(Header(), Events(threads)));
-    if (!replayer.ok()) return 1;
-    for (int run = 0; run < 3; ++run) {
-      const auto result = (*replayer)->Run({});
-      if (!result.ok()) {
-        std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
-        return 1;
-      }
-      std::printf("%u threads, %s plan\n", threads, run == 0 ? "fresh" : "kept");
-      Report("  in instructions", result->allocator_seconds);
-      Report("  taking samples", result->sample_seconds);
-      Report("  waiting for the plan", result->wait_seconds);
-      Report("  all told", result->replay_seconds);
-    }
+void BM_Lanes(benchmark::State& state) {
+  const char* path = std::getenv("HEAPTAPE_TRACE");
+  const std::vector<Event> events = path != nullptr ? EventsOf(path) : ManyThreads(4000000, 393);
+  std::vector<Event> by_one = events;
+  for (Event& event : by_one) event.thread = 0;
+  const auto lanes = Make(EventsInMemory(Header(), events));
+  const auto one_lane = Make(EventsInMemory(Header(), by_one));
+  Run(*lanes);
+  Run(*one_lane);
+  Figures figures;
+  for (auto _ : state) {
+    const double seconds = Run(*lanes).allocator_seconds;
+    figures.Add("lanes_x", seconds / Run(*one_lane).allocator_seconds);
+    figures.Add("lanes_ns", seconds * 1e9 / events.size());
   }
-  return 0;
+  figures.Report(state);
 }
+BENCHMARK(BM_Lanes)->Iterations(5)->Unit(benchmark::kMillisecond);
+
+void BM_MemoryCall(benchmark::State& state) {
+  constexpr int kBlocks = 100000;
+  constexpr uint64_t kBytes = 300000;
+  std::vector<Event> events;
+  for (uint64_t i = 1; i <= kBlocks; ++i) {
+    events.push_back({.address = i * 16, .size = kBytes});
+    events.push_back({.address = i * 16, .kind = EventKind::kFree});
+  }
+  ReplaySettings settings;
+  settings.tunables["glibc.malloc.mmap_threshold"] = "131072";
+  mallopt(M_MMAP_THRESHOLD, 131072);
+  const auto replayer = Make(EventsInMemory(Header(), events));
+  Figures figures;
+  for (auto _ : state) {
+    const auto start = Clock::now();
+    for (int i = 0; i < kBlocks; ++i) {
+      void* block = std::malloc(kBytes);
+      benchmark::DoNotOptimize(block);
+      std::free(block);
+    }
+    const double bare = std::chrono::duration<double>(Clock::now() - start).count();
+    const auto result = replayer->Run(settings);
+    if (!result.ok() || result->syscalls.mmap != kBlocks) {
+      state.SkipWithError("the blocks were not mapped");
+      return;
+    }
+    figures.Add("call_added_ns", (result->allocator_seconds - bare) * 1e9 / (2 * kBlocks));
+  }
+  figures.Report(state);
+}
+BENCHMARK(BM_MemoryCall)->Iterations(5)->Unit(benchmark::kMillisecond);
+
+// Makes up a trace as it is read: 100,000 live blocks, freed at random.
+class EndlessSource : public EventSource {
+ public:
+  explicit EndlessSource(uint64_t count) : count_(count), live_(100000) {}
+
+  const Header& header() const override { return header_; }
+  absl::StatusOr<bool> Next(std::vector<Event>* events) override {
+    first_event_ = health_.last_event + 1;
+    events->clear();
+    if (health_.last_event >= count_) return false;
+    while (events->size() < 65536) {
+      const uint64_t dice = random_.Next();
+      uint64_t& block = live_[(dice >> 32) % live_.size()];
+      events->push_back({.address = block, .kind = EventKind::kFree});
+      if (block == 0) block = next_ += 1024;
+      events->push_back({.address = block, .size = 16 + dice % 200});
+    }
+    health_.last_event += events->size();
+    return true;
+  }
+  uint64_t first_event() const override { return first_event_; }
+  const TraceHealth& health() const override { return health_; }
+  double fraction_read() const override {
+    return static_cast<double>(health_.last_event) / count_;
+  }
+
+ private:
+  const uint64_t count_;
+  Header header_;
+  TraceHealth health_;
+  Random random_;
+  std::vector<uint64_t> live_;
+  uint64_t next_ = 16;
+  uint64_t first_event_ = 1;
+};
+
+double MostMiB(int who) {
+  rusage usage;
+  getrusage(who, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+void BM_LongTrace(benchmark::State& state) {
+  const uint64_t count = uint64_t{200} * 1000000;
+  for (auto _ : state) {
+    const auto replayer = Make([count]() -> absl::StatusOr<std::unique_ptr<EventSource>> {
+      return std::make_unique<EndlessSource>(count);
+    });
+    const ReplayResult result = Run(*replayer);
+    state.counters["events"] = static_cast<double>(result.events_done);
+    state.counters["events_a_second"] = static_cast<double>(result.events_done) / result.replay_seconds;
+  }
+  state.counters["driver_MiB"] = MostMiB(RUSAGE_SELF);
+  state.counters["engine_MiB"] = MostMiB(RUSAGE_CHILDREN);
+}
+BENCHMARK(BM_LongTrace)->Iterations(1)->Unit(benchmark::kSecond);
 
 }  // namespace
 }  // namespace heaptape
-
-int main() { return heaptape::Main(); }

@@ -33,11 +33,12 @@ struct LiveBlock {
   uint64_t address = 0;
   uint64_t usable_bytes = 0;
   uint64_t requested_bytes = 0;
-  uint64_t event = 0;  // that gave it its present size; 0 if the replay was stopped
+  uint64_t event = 0;  // that gave it its present size; 0: not known, the replay was stopped
   uint64_t recorded_address = 0;
   uint32_t thread = 0;
   EventKind kind = EventKind::kMalloc;  // of that event
   uint8_t alignment_log2 = 0;
+  uint32_t slot = 0;  // its number in the plan
 
   bool operator==(const LiveBlock&) const = default;
 };

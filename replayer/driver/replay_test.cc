@@ -409,6 +409,34 @@ TEST(Replay, StoppedByProgress) {
   EXPECT_TRUE(result->stopped);
   EXPECT_LT(result->events_done, program.events().size());
   EXPECT_EQ(result->blocks.size(), result->live_blocks);
+  // What there is, is joined with the trace.
+  EXPECT_EQ(result->plan.live_blocks, result->live_blocks);
+  EXPECT_EQ(result->plan.events, result->events_done);
+  uint64_t requested = 0;
+  for (const LiveBlock& block : result->blocks) {
+    requested += block.requested_bytes;
+    EXPECT_GE(block.usable_bytes, block.requested_bytes);
+    EXPECT_NE(block.event, 0u);
+  }
+  EXPECT_EQ(requested, result->requested_bytes);
+}
+
+TEST(Replay, ProgressNeverGoesBack) {
+  ToyProgram program;
+  program.Churn(8, 3000000, 10000, 5000, 2);
+  auto replayer = Replayer::Create(EventsInMemory(MachineOf(8), program.events()));
+  ASSERT_TRUE(replayer.ok());
+  ReplayPosition last;
+  int reports = 0;
+  const auto result = (*replayer)->Run(WithTokens(), [&](const ReplayPosition& position) {
+    EXPECT_GE(position.fraction, last.fraction);
+    EXPECT_GE(position.events, last.events);
+    EXPECT_LE(position.fraction, 1);
+    last = position;
+    return ++reports < 20;
+  });
+  ASSERT_TRUE(result.ok());
+  EXPECT_GT(reports, 0);
 }
 
 TEST(Replay, AnotherAllocatorAnswersToTheSameWorld) {

@@ -30,6 +30,10 @@ constexpr uint64_t kWindowBytes = 64 << 20;
 
 constexpr std::chrono::milliseconds kProgressInterval(100);
 
+// A replay that was stopped behind more events than this is not joined with the
+// trace: whoever stops it does not want to wait.
+constexpr uint64_t kMostEventsToJoin = 100'000'000;
+
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -100,7 +104,7 @@ class Replayer::Session {
   // the replay has ended before it.
   absl::StatusOr<bool> Feed(EventSource* source, PlanCompiler* compiler, SharedMemory* ring) {
     PlanWriter writer(header_of_shared(), reinterpret_cast<uint64_t*>(ring->data()),
-                      [&] { return GoOn(source->fraction_read()); });
+                      [&] { return GoOn(source->fraction_read(), compiler->totals().events); });
     std::vector<Event> events;
     std::vector<uint64_t> words;
     for (;;) {
@@ -110,7 +114,9 @@ class Replayer::Session {
       words.clear();
       const bool wants_more = compiler->Add(source->first_event(), events, &words);
       if (compiler->totals().too_large) return TooLarge();
-      if (!writer.Write(words) || !GoOn(source->fraction_read())) return false;
+      if (!writer.Write(words) || !GoOn(source->fraction_read(), compiler->totals().events)) {
+        return false;
+      }
       if (!wants_more) break;
     }
     words.clear();
@@ -128,9 +134,7 @@ class Replayer::Session {
     SharedHeader* shared = header_of_shared();
     for (;;) {
       const uint32_t seen = __atomic_load_n(&shared->consumed_futex, __ATOMIC_ACQUIRE);
-      const uint64_t committed = __atomic_load_n(&shared->committed, __ATOMIC_ACQUIRE);
-      const uint64_t consumed = __atomic_load_n(&shared->consumed, __ATOMIC_ACQUIRE);
-      if (!GoOn(committed == 0 ? 0 : static_cast<double>(consumed) / committed)) break;
+      if (!GoOn(1, outcome == nullptr ? 0 : outcome->totals.events)) break;
       AwaitEngine(shared, seen);
     }
     const absl::Status ended = process_->Wait();
@@ -157,8 +161,10 @@ class Replayer::Session {
  private:
   SharedHeader* header_of_shared() { return reinterpret_cast<SharedHeader*>(shared_->data()); }
 
-  // Reports progress. False once the engine is done, one way or another.
-  bool GoOn(double fraction) {
+  // Reports progress, which is the engine's: of what has been compiled, a fraction
+  // of the trace that ends with event number `events`, it has done a part. False
+  // once the engine is done, one way or another.
+  bool GoOn(double fraction, uint64_t events) {
     calls_->Drain();
     const EngineState state = StateOf(*header_of_shared());
     if (state != EngineState::kStarting && state != EngineState::kRunning) return false;
@@ -166,9 +172,13 @@ class Replayer::Session {
     if (now - reported_ < kProgressInterval) return true;
     reported_ = now;
     if (process_->HasExited()) return false;
-    if (progress_ != nullptr && !progress_(fraction)) {
-      __atomic_store_n(&header_of_shared()->stop, 1, __ATOMIC_RELAXED);
-    }
+    if (progress_ == nullptr) return true;
+    const uint64_t committed = __atomic_load_n(&header_of_shared()->committed, __ATOMIC_ACQUIRE);
+    const uint64_t consumed = __atomic_load_n(&header_of_shared()->consumed, __ATOMIC_ACQUIRE);
+    const double done = committed == 0 ? 0 : static_cast<double>(consumed) / committed;
+    position_.fraction = std::max(position_.fraction, fraction * done);
+    position_.events = std::max(position_.events, static_cast<uint64_t>(events * done));
+    if (!progress_(position_)) __atomic_store_n(&header_of_shared()->stop, 1, __ATOMIC_RELAXED);
     return true;
   }
 
@@ -177,6 +187,7 @@ class Replayer::Session {
   const MemoryCallSink& memory_calls_;
   const Clock::time_point started_;
   Clock::time_point reported_;
+  ReplayPosition position_;
   EngineEnvironment environment_;
   std::optional<SharedMemory> shared_;
   std::optional<MemoryCallReader> calls_;
@@ -207,6 +218,10 @@ absl::StatusOr<ReplayResult> Replayer::Run(const ReplaySettings& settings,
                                            const ReplayProgress& progress,
                                            const MemoryCallSink& memory_calls) {
   absl::StatusOr<ReplayResult> result = RunOnce(settings, progress, memory_calls);
+  if (result.ok() && result->stopped && result->events_done <= kMostEventsToJoin) {
+    const absl::StatusOr<PlanOutcome> outcome = CompileUntil(result->events_done);
+    if (outcome.ok()) JoinStopped(*outcome, &*result);
+  }
   if (!settings.check || !result.ok() || result->stopped) return result;
   const absl::StatusOr<ReplayResult> again = RunOnce(settings, progress, nullptr);
   if (!again.ok()) return again.status();
@@ -214,6 +229,25 @@ absl::StatusOr<ReplayResult> Replayer::Run(const ReplaySettings& settings,
   const absl::Status same = CompareReplays(*result, *again);
   if (!same.ok()) return same;
   return result;
+}
+
+absl::StatusOr<PlanOutcome> Replayer::CompileUntil(uint64_t events) const {
+  absl::StatusOr<std::unique_ptr<EventSource>> source = events_();
+  if (!source.ok()) return source.status();
+  PlanOptions options = options_;
+  options.until_event = std::max<uint64_t>(events, 1);
+  PlanCompiler compiler(options);
+  std::vector<Event> batch;
+  std::vector<uint64_t> words;
+  for (;;) {
+    const absl::StatusOr<bool> more = (*source)->Next(&batch);
+    if (!more.ok()) return more.status();
+    if (!*more) break;
+    words.clear();
+    if (!compiler.Add((*source)->first_event(), batch, &words)) break;
+  }
+  return PlanOutcome{compiler.totals(), compiler.blocks(), compiler.samples().requested_bytes(),
+                     (*source)->health()};
 }
 
 absl::StatusOr<ReplayResult> Replayer::RunOnce(const ReplaySettings& settings,

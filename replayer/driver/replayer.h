@@ -20,13 +20,22 @@
 #include "replayer/driver/memory_call_reader.h"
 #include "replayer/driver/replay_result.h"
 #include "replayer/driver/replay_settings.h"
+#include "replayer/driver/result_reader.h"
 #include "replayer/plan/plan_compiler.h"
 
 namespace heaptape {
 
-// Told about ten times a second how far a replay is, from 0 to 1. False ends it:
-// the result is then that of the events done so far, with `stopped` set.
-using ReplayProgress = std::function<bool(double fraction)>;
+// How far a replay is. Neither ever goes back.
+struct ReplayPosition {
+  double fraction = 0;  // from 0 to 1
+  uint64_t events = 0;  // about
+
+  operator double() const { return fraction; }
+};
+
+// Told about ten times a second. False ends the replay: the result is then that of
+// the events done so far, with `stopped` set.
+using ReplayProgress = std::function<bool(const ReplayPosition&)>;
 
 class Replayer {
  public:
@@ -61,6 +70,9 @@ class Replayer {
 
   Replayer(EventSourceFactory events, const PlanOptions& options, uint64_t plan_budget_bytes,
            Header header);
+
+  // What compiling the first `events` leaves behind.
+  absl::StatusOr<PlanOutcome> CompileUntil(uint64_t events) const;
 
   absl::StatusOr<ReplayResult> RunOnce(const ReplaySettings& settings,
                                        const ReplayProgress& progress,

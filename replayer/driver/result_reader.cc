@@ -43,6 +43,15 @@ void ReadTimeline(const char* shared_memory, const std::vector<uint64_t>& reques
   }
 }
 
+void Join(const PlanBlock& plan, LiveBlock* block) {
+  block->requested_bytes = plan.requested_bytes;
+  block->event = plan.event;
+  block->recorded_address = plan.recorded_address;
+  block->thread = plan.thread;
+  block->kind = plan.kind;
+  block->alignment_log2 = plan.alignment_log2;
+}
+
 // Slots that hold a block at the end. Which those are only the plan can tell
 // without looking at all that were ever used, so without one all are looked at.
 void ReadBlocks(const char* shared_memory, const std::vector<PlanBlock>* plan_blocks,
@@ -56,15 +65,8 @@ void ReadBlocks(const char* shared_memory, const std::vector<PlanBlock>* plan_bl
     LiveBlock block;
     block.address = slots[i].address;
     block.usable_bytes = slots[i].usable_bytes;
-    if (plan_blocks != nullptr) {
-      const PlanBlock& plan = (*plan_blocks)[i];
-      block.requested_bytes = plan.requested_bytes;
-      block.event = plan.event;
-      block.recorded_address = plan.recorded_address;
-      block.thread = plan.thread;
-      block.kind = plan.kind;
-      block.alignment_log2 = plan.alignment_log2;
-    }
+    block.slot = i;
+    if (plan_blocks != nullptr) Join((*plan_blocks)[i], &block);
     result->blocks.push_back(block);
   }
   std::sort(result->blocks.begin(), result->blocks.end(),
@@ -72,6 +74,20 @@ void ReadBlocks(const char* shared_memory, const std::vector<PlanBlock>* plan_bl
 }
 
 }  // namespace
+
+void JoinStopped(const PlanOutcome& outcome, ReplayResult* result) {
+  result->plan = outcome.totals;
+  result->requested_bytes = outcome.totals.requested_bytes;
+  result->peak_requested = {outcome.totals.peak_requested_bytes,
+                            outcome.totals.peak_requested_event};
+  for (LiveBlock& block : result->blocks) {
+    if (block.slot < outcome.blocks.size()) Join(outcome.blocks[block.slot], &block);
+  }
+  const std::vector<uint64_t>& requested = outcome.sample_requested_bytes;
+  for (size_t i = 0; i < result->timeline.size() && i < requested.size(); ++i) {
+    result->timeline[i].requested_bytes = requested[i];
+  }
+}
 
 ReplayResult ReadResult(const char* shared_memory, const PlanOutcome* outcome) {
   const SharedHeader& shared = *At<SharedHeader>(shared_memory, 0);

@@ -25,8 +25,11 @@ struct PlanOutcome {
 
 // All but the header and what the driver itself decided. `outcome` is null where
 // the plan was not compiled to its end, and is not used where the engine was
-// stopped: blocks are then without the trace's part.
+// stopped: blocks are then without the trace's part, but for their slot.
 ReplayResult ReadResult(const char* shared_memory, const PlanOutcome* outcome);
+
+// Joins a result that was stopped with what compiling just its events_done gives.
+void JoinStopped(const PlanOutcome& outcome, ReplayResult* result);
 
 }  // namespace heaptape
 

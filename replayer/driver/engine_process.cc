@@ -43,6 +43,7 @@ struct Launch {
     _exit(127);
   };
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  signal(SIGINT, SIG_IGN);  // Ctrl-C is for whoever started us, who then stops the engine
   if (getppid() != launch.parent) _exit(127);            // it died before that
   personality(int{PER_LINUX} | int{ADDR_NO_RANDOMIZE});  // the engine reports if this was refused
   rlimit limit;

@@ -14,6 +14,15 @@ bool IsHeapStep(const GrowthStep& step) {
          (step.kind == GrowthStep::Kind::kBrk || (step.kind == GrowthStep::Kind::kMprotect && step.arena_heap));
 }
 
+// Whether, before `step`, as much was free as it took: then why it grew is worth asking.
+// By the last sample before it.
+bool HadRoom(const GrowthStep& step, const std::vector<TimelinePoint>& timeline) {
+  const auto after = std::lower_bound(timeline.begin(), timeline.end(), step.event,
+                                      [](const TimelinePoint& point, uint64_t event) { return point.event < event; });
+  const uint64_t usable = after == timeline.begin() ? 0 : (after - 1)->usable_bytes;
+  return step.system_bytes - step.bytes >= usable + step.bytes;
+}
+
 RoomDetail DetailOf(const Room& room, const ReplayHeap& heap) {
   const HeapRegion& region = heap.regions[room.region];
   return {.room = room,
@@ -49,9 +58,10 @@ class Growth {
     report.down_bytes = report.up_bytes - report.system_bytes;
     std::stable_sort(steps.begin(), steps.end(),
                      [](const GrowthStep& a, const GrowthStep& b) { return a.bytes > b.bytes; });
+    const std::vector<TimelinePoint> timeline = all->timeline;
     if (first != nullptr) *first = *std::move(all);
 
-    absl::StatusOr<std::vector<GrowthCall>> explained = Choose(steps, &report.largest);
+    absl::StatusOr<std::vector<GrowthCall>> explained = Choose(steps, timeline, &report.largest);
     if (!explained.ok()) return explained.status();
     for (const GrowthCall& growth : *explained) {
       absl::StatusOr<GrowthReason> reason = Explain(growth);
@@ -62,13 +72,20 @@ class Growth {
   }
 
  private:
-  // Those to list, and those to explain, with their calls.
+  // Those to list, and those to explain, with their calls: of the latter first those
+  // that had room, by size.
   absl::StatusOr<std::vector<GrowthCall>> Choose(const std::vector<GrowthStep>& steps,
+                                                 const std::vector<TimelinePoint>& timeline,
                                                  std::vector<GrowthCall>* listed) {
     std::vector<GrowthCall> explained;
+    for (const bool had_room : {true, false}) {
+      for (const GrowthStep& step : steps) {
+        if (explained.size() == options_.explained) break;
+        if (IsHeapStep(step) && HadRoom(step, timeline) == had_room) explained.push_back({step, {}});
+      }
+    }
     for (const GrowthStep& step : steps) {
       if (listed->size() < options_.steps) listed->push_back({step, {}});
-      if (explained.size() < options_.explained && IsHeapStep(step)) explained.push_back({step, {}});
     }
     std::vector<uint64_t> events;
     for (const auto* calls : {listed, &explained}) {

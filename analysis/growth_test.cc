@@ -134,6 +134,14 @@ TEST_F(SevenCallsTest, NamesTheBlockTheBytesAndTheEvents) {
   EXPECT_EQ(story.calls, calls);
 }
 
+// Larger steps that had nothing to reuse do not hide it.
+TEST_F(SevenCallsTest, StepsThatHadRoomComeFirst) {
+  const absl::StatusOr<GrowthReport> report = GrowthOf(program_.events(), {.explained = 1});
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->reasons.size(), 1u);
+  EXPECT_EQ(report->reasons[0].growth.step.event, kGrowthEvent);
+}
+
 TEST_F(SevenCallsTest, ReadsLikeTheEngineersList) {
   const absl::StatusOr<GrowthReport> report = GrowthOf(program_.events());
   ASSERT_TRUE(report.ok()) << report.status();

@@ -7,7 +7,9 @@
 #ifndef HEAPTAPE_PROTO_VARINT_H_
 #define HEAPTAPE_PROTO_VARINT_H_
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -36,6 +38,18 @@ class VarintWriter {
   }
 
   void Put(uint64_t value) {
+    if (value < uint64_t{1} << 28) {
+      // How many bytes it takes is hard to predict, so no branch asks: the groups
+      // of seven bits are spread out, and four bytes stored whatever the length.
+      const auto low = static_cast<uint32_t>(value);
+      uint32_t spread = (low & 0x3fff) | (low & 0xfffc000) << 2;
+      spread = (spread & 0x007f007f) | (spread & 0x3f803f80) << 1;
+      const int bytes = (std::bit_width(low | 1) * 9 + 64) >> 6;
+      spread |= 0x80808080 & static_cast<uint32_t>((uint64_t{1} << (8 * (bytes - 1))) - 1);
+      memcpy(next_, &spread, sizeof spread);  // little-endian, as all we run on
+      next_ += bytes;
+      return;
+    }
     while (value >= 0x80) {
       *next_++ = static_cast<char>(value | 0x80);
       value >>= 7;

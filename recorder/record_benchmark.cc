@@ -9,14 +9,20 @@
 //   burst_ns            the same with room for all calls, so that the program
 //                       never waits for the collector
 //   bytes_a_call        of the trace
+//   busy_x              bare loop time while another core only counts, over bare:
+//                       what sharing the machine with any second process costs
+//   heaptrack_x         loop time under heaptrack, over bare, if it is installed
 
 #include <stdlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "benchmark/benchmark.h"
@@ -37,10 +43,16 @@ struct Loop {
   double calls = 0;
 };
 
+// The program prints its figures last.
 Loop Run(std::vector<std::string> command, const std::vector<std::string>& environment = {}) {
   Loop loop;
   const ProgramResult result = RunProgram(command, environment);
-  if (result.exit_code != 0 || std::sscanf(result.out.c_str(), "%lf %lf", &loop.ns, &loop.calls) != 2) {
+  std::string line;
+  std::istringstream lines(result.out);
+  for (std::string next; std::getline(lines, next);) {
+    if (std::sscanf(next.c_str(), "%lf %lf", &loop.ns, &loop.calls) == 2) line = next;
+  }
+  if (result.exit_code != 0 || line.empty()) {
     std::fprintf(stderr, "%s failed: %s\n", command[0].c_str(), result.error.c_str());
     exit(1);
   }
@@ -52,6 +64,7 @@ void Record(benchmark::State& state, const std::string& program) {
   const std::string directory = MakeTestDirectory("record_benchmark");
   const std::string trace = directory + "/t.heaptape";
   std::map<std::string, std::vector<double>> figures;
+  const bool heaptrack = RunProgram({"sh", "-c", "command -v heaptrack"}).exit_code == 0;
   for (auto _ : state) {
     const Loop bare = Run({program});
     const Loop forwarded = Run({program}, {"LD_PRELOAD=" + forwarding});
@@ -60,6 +73,19 @@ void Record(benchmark::State& state, const std::string& program) {
     figures["bytes_a_call"].push_back(static_cast<double>(std::filesystem::file_size(trace)) / recorded.calls);
     std::filesystem::remove(trace);
     const Loop burst = Run({"tools/heaptape", "record", "--buffer=1G", "-o", trace, "--", program});
+    {
+      std::atomic<bool> stop = false;
+      std::thread busy([&stop] {
+        while (!stop) {
+        }
+      });
+      figures["busy_x"].push_back(Run({program}).ns / bare.ns);
+      stop = true;
+      busy.join();
+    }
+    if (heaptrack) {
+      figures["heaptrack_x"].push_back(Run({"heaptrack", "-o", directory + "/peer", program}).ns / bare.ns);
+    }
     figures["forwarding_x"].push_back(forwarded.ns / bare.ns);
     figures["forwarding_ns"].push_back((forwarded.ns - bare.ns) / bare.calls);
     figures["recorded_x"].push_back(recorded.ns / bare.ns);

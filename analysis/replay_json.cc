@@ -97,6 +97,10 @@ ordered_json ReplayJson(const std::string& trace, const ReplayResult& result, co
         {"hole_bytes", holes.hole_bytes},
         {"largest_hole_bytes", holes.largest_hole_bytes},
         {"trimmable_bytes", holes.trimmable_bytes}}},
+      {"before_settling", result.unsettled.has_value()
+                              ? ordered_json{{"system_bytes", result.unsettled->system_bytes},
+                                             {"resident_bytes", result.unsettled->resident_bytes}}
+                              : ordered_json()},
       {"syscalls", seen ? SyscallsJson(result.syscalls) : ordered_json()},
       {"minor_faults", result.minor_faults},
       {"peak_mappings", KnownIf(seen, result.peak_mappings)},

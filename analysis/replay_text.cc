@@ -96,7 +96,12 @@ std::string PeaksText(const ReplayResult& result) {
     table.Add({"system", "not seen", "", "", Grouped(result.system_bytes), Megabytes(result.system_bytes)});
   }
   row("resident", result.peak_resident, result.resident_bytes);
-  return table.Render();
+  std::string text = table.Render();
+  if (result.unsettled.has_value()) {
+    absl::StrAppend(&text, "  before settling: system ", Grouped(result.unsettled->system_bytes), ", resident ",
+                    Grouped(result.unsettled->resident_bytes), " bytes\n");
+  }
+  return text;
 }
 
 std::string CostText(const ReplayResult& result) {

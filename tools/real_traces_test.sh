@@ -30,6 +30,17 @@ done
 jq -e '.placement.compared > 100000 and .placement.equal >= 0.99 * .placement.compared' python.quiet >/dev/null ||
   { echo "python: placement $(jq -c .placement python.quiet)"; exit 1; }
 
+# Compacted, a trace replays to the same digest, in so many thousandths of a byte an event.
+declare -A most=([python]=350 [surfaceflinger]=250 [systemui]=500)
+for trace in "${traces[@]}"; do
+  "$heaptape" compact "$trace.heaptape" -o "$trace.compacted"
+  "$heaptape" replay --format=json "$trace.compacted" >"$trace.again"
+  [[ $(jq .digest "$trace.again") == "$(jq .digest "$trace.quiet")" ]] || { echo "$trace: compacted, another digest"; exit 1; }
+  bytes=$(stat -c %s "$trace.compacted")
+  events=$(jq .trace.events "$trace.quiet")
+  ((1000 * bytes < most[$trace] * events)) || { echo "$trace: compacted, $bytes bytes for $events events"; exit 1; }
+done
+
 busy=()
 trap 'kill "${busy[@]}"' EXIT
 for ((core = 0; core < $(nproc); ++core)); do

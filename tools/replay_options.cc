@@ -70,6 +70,11 @@ void AddReplayOptions(CLI::App& app, ReplayOptions* options) {
   app.add_option("--trim-at", options->trim_at, "Call malloc_trim(0) after this event, or at the end")
       ->type_name("end|EVENT")
       ->group(kReplay);
+  app.add_option("--settle", options->settle_seconds,
+                 "After the last event let so much time pass, for allocators that give memory back by the clock")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0u, 86400u).description(""))
+      ->group(kReplay);
   app.add_flag("--ignore-mallopt", options->ignore_mallopt,
                "Leave out the program's own calls of mallopt, which may override the settings")
       ->group(kReplay);
@@ -110,6 +115,7 @@ absl::StatusOr<ReplaySettings> SettingsOf(const ReplayOptions& options) {
 absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options) {
   PlanOptions plan;
   plan.ignore_mallopt = options.ignore_mallopt;
+  plan.settle_ms = uint64_t{1000} * options.settle_seconds;
   if (options.trim_at == "end") {
     plan.trim_at_end = true;
   } else if (!options.trim_at.empty()) {

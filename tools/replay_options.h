@@ -25,6 +25,7 @@ struct ReplayOptions {
   std::string glibc_directory;
   std::string touch = "none";
   std::string trim_at;
+  uint32_t settle_seconds = 0;
   bool ignore_mallopt = false;
   bool check = false;
 };

@@ -114,6 +114,14 @@ struct ReplayResult {
   // recording had them.
   std::optional<PlacementCounts> placement;
 
+  // Set if PlanOptions::settle_ms asked for it: what system_bytes and resident_bytes
+  // were before that time passed.
+  struct Unsettled {
+    uint64_t system_bytes = 0;
+    uint64_t resident_bytes = 0;
+  };
+  std::optional<Unsettled> unsettled;
+
   std::vector<TimelinePoint> timeline;
   std::vector<GrowthStep> growth;  // empty unless settings.syscalls_seen
   std::vector<Region> regions;    // by address

@@ -40,7 +40,7 @@ using ReplayProgress = std::function<bool(const ReplayPosition&)>;
 class Replayer {
  public:
   // Bytes of plan that are kept: 8 an event, about.
-  static constexpr uint64_t kDefaultPlanBudget = uint64_t{1} << 30;
+  static constexpr uint64_t kDefaultPlanBudget = uint64_t{1} << 29;
 
   // Opens the events once, to read their header. `plan_budget_bytes` is rounded
   // up to a power of two.

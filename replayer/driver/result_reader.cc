@@ -125,6 +125,9 @@ ReplayResult ReadResult(const char* shared_memory, const PlanOutcome* outcome) {
   result.engine_allocations = shared.own_allocations;
   result.heap_start = shared.heap_start;
   result.thread_cache_bytes = shared.thread_cache_bytes;
+  if (shared.unsettled_system_bytes != 0) {
+    result.unsettled = {shared.unsettled_system_bytes, shared.unsettled_resident_bytes};
+  }
   if (shared.placement != 0) result.placement = shared.placement_counts;
   result.allocator_seconds = Seconds(shared.replay_ns);
   result.wait_seconds = Seconds(shared.wait_ns);

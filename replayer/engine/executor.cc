@@ -3,6 +3,7 @@
 #include "replayer/engine/contents.h"
 #include "replayer/engine/glibc_heap.h"
 #include "replayer/engine/own_pages.h"
+#include "replayer/engine/settling.h"
 #include "replayer/engine/system_call_watch.h"
 
 namespace heaptape {
@@ -288,6 +289,9 @@ Outcome Run(Engine* engine_pointer) {
         break;
 
       case Op::kEnd:
+        if (size > 0 && !Settle(&engine, size)) {
+          return fail("settling needs a processor with FSGSBASE");
+        }
         return Outcome::kEnd;
 
       default:

@@ -21,7 +21,9 @@ const uint64_t kNoEvent = 0;
 const uint64_t* g_event = &kNoEvent;  // a preloaded allocator asks before main
 uint64_t g_random = 88172645463325252u;
 
-uint64_t NowUs() { return kStartUs + *g_event * kEventUs; }
+uint64_t g_passed_us;
+
+uint64_t NowUs() { return kStartUs + *g_event * kEventUs + g_passed_us; }
 
 // Marsaglia's xorshift64.
 void FillRandom(unsigned char* bytes, size_t count) {
@@ -48,6 +50,8 @@ long SystemCall(long number, long a, long b, long c, long d, long e, long f) {
 }
 
 }  // namespace
+
+void PassTime(uint64_t us) { g_passed_us += us; }
 
 void SetClock(const uint64_t* event) { g_event = event; }
 

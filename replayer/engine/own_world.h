@@ -16,6 +16,9 @@
 
 namespace heaptape {
 
+// Moves the clock on.
+void PassTime(uint64_t us);
+
 // Where the clock reads the number of the current event.
 void SetClock(const uint64_t* event);
 

@@ -42,7 +42,8 @@ namespace heaptape {
 // engine counts those to name the event that caused a system call.
 
 enum class Op : uint8_t {
-  kEnd = 0,       // no event. Stop, measure, write the results.
+  kEnd = 0,       // no event. Let `size` milliseconds pass (engine/settling.h), stop, measure,
+                  // write the results.
   kMalloc = 1,    // event. slot was empty.
   kCalloc = 2,    // event. slot was empty.
   kRealloc = 3,   // event. slot holds a block; it keeps the slot.
@@ -242,6 +243,8 @@ struct SharedHeader {
   uint64_t own_allocations;  // blocks the engine's own arena handed out during the plan
   uint64_t heap_start;       // where the brk heap begins (and began, if it is empty)
   PlacementCounts placement_counts;
+  // Before time passed at the end; 0 if none did.
+  uint64_t unsettled_system_bytes, unsettled_resident_bytes;
 
   // Blocks inside the regions that the allocator keeps for itself and that the
   // engine could identify (glibc: tcache structs of live lanes, arena heads),

@@ -65,7 +65,7 @@ void PlanCompiler::Finish(std::vector<uint64_t>* words) {
     Put(Encode(Op::kTrim, 1, 0));
   }
   TakeSample();
-  Put(Encode(Op::kEnd, 0, 0));
+  Put(Encode(Op::kEnd, 0, std::min(options_.settle_ms, kMaxNarrowSize)));
   totals_.words += words->size() - words_before;
 }
 

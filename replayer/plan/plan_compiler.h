@@ -39,6 +39,8 @@ struct PlanOptions {
   // Call malloc_trim(0) after this event (0: never), and at the end.
   uint64_t trim_at_event = 0;
   bool trim_at_end = false;
+  // At the very end, let so much time pass, for allocators that look at the clock.
+  uint64_t settle_ms = 0;
   // Leave the program's own mallopt calls out, so that they do not override
   // the settings under test.
   bool ignore_mallopt = false;

@@ -5,10 +5,12 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "proto/batch_codec.h"
 #include "proto/trace_reader.h"
 
 namespace heaptape {
@@ -48,11 +50,28 @@ absl::StatusOr<std::unique_ptr<CompactWriter>> CompactWriter::Create(const std::
 }
 
 absl::Status CompactWriter::Append(uint64_t first_event, absl::Span<const Event> events) {
-  if (events.empty()) return absl::OkStatus();
+  if (first_event != next_event_) {
+    if (absl::Status status = EndBatch(); !status.ok()) return status;
+    next_event_ = first_event;
+  }
+  while (!events.empty()) {
+    const size_t count = std::min(events.size(), kMaxBatchEvents - events_.size());
+    events_.insert(events_.end(), events.begin(), events.begin() + count);
+    next_event_ += count;
+    events.remove_prefix(count);
+    if (events_.size() < kMaxBatchEvents) break;
+    if (absl::Status status = EndBatch(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CompactWriter::EndBatch() {
+  if (events_.empty()) return absl::OkStatus();
   Batch& batch = batches_.emplace_back();
-  batch.first_event = first_event;
-  batch.event_count = static_cast<uint32_t>(events.size());
-  encoder_.Encode(events, &batch.streams);
+  batch.first_event = next_event_ - events_.size();
+  batch.event_count = static_cast<uint32_t>(events_.size());
+  encoder_.Encode(events_, &batch.streams);
+  events_.clear();
   return batches_.size() < kFrameBatches ? absl::OkStatus() : WriteFrame();
 }
 
@@ -77,6 +96,7 @@ absl::Status CompactWriter::WriteFrame() {
 }
 
 absl::Status CompactWriter::Close(const Footer* footer) {
+  if (absl::Status status = EndBatch(); !status.ok()) return status;
   if (absl::Status status = WriteFrame(); !status.ok()) return status;
   if (footer == nullptr) return absl::OkStatus();
   PackedRecord record;

@@ -31,7 +31,7 @@ class CompactWriter {
   CompactWriter(const CompactWriter&) = delete;
   CompactWriter& operator=(const CompactWriter&) = delete;
 
-  // Adds at most kMaxBatchEvents events, numbered from `first_event` on.
+  // Adds events, numbered from `first_event` on. They are put into batches anew.
   absl::Status Append(uint64_t first_event, absl::Span<const Event> events);
   // Writes the rest, and `footer` if the source had one.
   absl::Status Close(const Footer* footer);
@@ -47,6 +47,7 @@ class CompactWriter {
 
   CompactWriter(int fd, const std::string& path);
 
+  absl::Status EndBatch();
   absl::Status WriteFrame();
   absl::Status Named(const absl::Status& status) const;
 
@@ -54,6 +55,8 @@ class CompactWriter {
   const std::string path_;
   FrameWriter frames_;
   CompactEncoder encoder_;
+  std::vector<Event> events_;  // of the open batch
+  uint64_t next_event_ = 1;    // behind those
   std::vector<Batch> batches_;  // of the open frame
   uint64_t batches_written_ = 0;
 };

@@ -1,5 +1,7 @@
 #!/bin/bash
-# Installs what the build, the tests and the tools need on Debian 12. Harmless to repeat.
+# Installs what the build and the tools need on Debian 12, and, with --tests, what
+# the tests run besides. Harmless to repeat.
+# usage: tools/setup.sh [--tests]
 set -euo pipefail
 
 packages=(
@@ -7,7 +9,6 @@ packages=(
   bazel-bootstrap
   binutils
   g++
-  unzip
 
   # Libraries.
   libabsl-dev
@@ -21,27 +22,34 @@ packages=(
   nlohmann-json3-dev
   protobuf-compiler
 
-  # Allocators that --allocator knows by name.
-  libjemalloc2
-  libmimalloc2.0
-  libtcmalloc-minimal4
-
-  # Programs that tests and scripts run.
-  sqlite3
-  ruby
-  redis-server
-  nodejs
-  git
+  # What scripts run.
   jq
   python3
-  python3-protobuf
-  strace
-  time
-  zstd
 )
-
 # npm comes with nodejs where that is not Debian's.
 command -v npm >/dev/null || packages+=(nodejs npm)
+
+if [[ ${1:-} == --tests ]]; then
+  packages+=(
+    python3-protobuf
+    strace
+    unzip
+    zstd
+
+    # Allocators that --allocator knows by name.
+    libjemalloc2
+    libmimalloc2.0
+    libtcmalloc-minimal4
+
+    # Programs that are recorded, and one that opens reports.
+    chromium
+    git
+    nodejs
+    redis-server
+    ruby
+    sqlite3
+  )
+fi
 
 missing=()
 for package in "${packages[@]}"; do
@@ -59,7 +67,9 @@ if ((${#missing[@]} > 0)); then
   echo "setup: updating the package lists"
   apt-get update -qq
   echo "setup: installing ${missing[*]}"
-  apt-get install -qq --no-install-recommends "${missing[@]}" >/dev/null
+  # Without a sync for each of some hundred small files; what is lost in a crash
+  # is installed again.
+  apt-get install -qq --no-install-recommends -o Dpkg::Options::=--force-unsafe-io "${missing[@]}" >/dev/null
 fi
 
 # What the HTML report embeds, as the lock file has it: version and contents.

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/setup.sh
+tools/setup.sh --tests
 
 # Traces of real programs that the project does not contain; tests that want them
 # are skipped, with a reason, where they are not there.

@@ -1,10 +1,11 @@
 #include "recorder/collector/collector.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "recorder/collector/clock.h"
 
 namespace heaptape {
 namespace {
@@ -12,12 +13,6 @@ namespace {
 constexpr uint64_t kScanNs = 10'000'000;
 constexpr uint64_t kSampleNs = 100'000'000;
 constexpr long kLongestNapUs = 4000;
-
-uint64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 

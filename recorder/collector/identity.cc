@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,21 +21,15 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "proto/trace_reader.h"
+#include "recorder/collector/proc_text.h"
 
 namespace heaptape {
 namespace {
 
 constexpr char kCgroups[] = "/sys/fs/cgroup";
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 std::string ReadLine(const std::string& path) {
-  return std::string(absl::StripAsciiWhitespace(ReadFile(path)));
+  return std::string(absl::StripAsciiWhitespace(ReadText(path)));
 }
 
 // Linux strings are bytes, protobuf's are text: what is not text is escaped.
@@ -163,30 +156,28 @@ Header IdentityOf(Image* image) {
   header.set_pointer_bytes(sizeof(void*));
   header.set_boot_id(ReadLine("/proc/sys/kernel/random/boot_id"));
 
-  const std::string cmdline = ReadFile(directory + "/cmdline");
+  const std::string cmdline = ReadText(directory + "/cmdline");
   for (absl::string_view argument : absl::StrSplit(absl::StripSuffix(cmdline, absl::string_view("\0", 1)), '\0')) {
     header.add_command_line(Text(argument));
   }
-  const std::string maps = ReadFile(directory + "/maps");
+  const std::string maps = ReadText(directory + "/maps");
   AddObjects(maps, &header);
   // The first mapping is the executable's, unless it is a script's interpreter's.
   if (header.objects_size() > 0) header.set_executable(header.objects(0).path());
   const std::string& executable = header.executable();
   header.set_program(executable.substr(executable.rfind('/') + 1));
 
-  const std::string stat = ReadFile(directory + "/stat");
-  const std::vector<std::string> fields = absl::StrSplit(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)), ' ');
-  int32_t parent = 0;
-  if (fields.size() > 2 && absl::SimpleAtoi(fields[2], &parent)) header.set_parent_pid(parent);
+  const std::vector<std::string> stat = StatFields(ReadText(directory + "/stat"));
+  header.set_parent_pid(static_cast<int32_t>(NumberAt(stat, 1)));
 
-  for (absl::string_view entry : absl::StrSplit(ReadFile(directory + "/environ"), '\0')) {
+  for (absl::string_view entry : absl::StrSplit(ReadText(directory + "/environ"), '\0')) {
     if (absl::StartsWith(entry, "GLIBC_TUNABLES=") || absl::StartsWith(entry, "MALLOC_") ||
         absl::StartsWith(entry, "LD_PRELOAD=")) {
       header.add_environment(Text(entry));
     }
   }
-  AddLimits(ReadFile(directory + "/limits"), &header);
-  header.set_cgroup_memory_limit_bytes(CgroupLimit(ReadFile(directory + "/cgroup")));
+  AddLimits(ReadText(directory + "/limits"), &header);
+  header.set_cgroup_memory_limit_bytes(CgroupLimit(ReadText(directory + "/cgroup")));
 
   // glibc 2.36 counts the CPUs that are online, whatever the process may use.
   header.set_cpus(CountCpus(ReadLine("/sys/devices/system/cpu/online")));

@@ -9,15 +9,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "absl/memory/memory.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "recorder/collector/proc_text.h"
 
 namespace heaptape {
 namespace {
@@ -43,17 +40,10 @@ void* MapFile(const std::string& path, uint64_t bytes, int* kept = nullptr) {
 }  // namespace
 
 uint64_t ProcessStartTime(int pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  std::stringstream text;
-  text << file.rdbuf();
-  const std::string stat = text.str();
-  const size_t end = stat.rfind(')');
-  if (end == std::string::npos) return 0;
-  const std::vector<std::string> fields = absl::StrSplit(stat.substr(std::min(end + 2, stat.size())), ' ');
-  uint64_t ticks = 0;
-  // fields[0] is field 3, the state; a zombie has ended for our purposes.
-  if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X") return 0;
-  return absl::SimpleAtoi(fields[19], &ticks) ? ticks : 0;
+  const std::vector<std::string> fields = StatFields(ReadText(absl::StrCat("/proc/", pid, "/stat")));
+  // The first is the state; a zombie has ended for our purposes.
+  if (fields.empty() || fields[0] == "Z" || fields[0] == "X") return 0;
+  return NumberAt(fields, 19);
 }
 
 absl::StatusOr<std::unique_ptr<Image>> Image::Open(const std::string& directory) {

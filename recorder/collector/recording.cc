@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +21,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "proto/trace_reader.h"
+#include "recorder/collector/clock.h"
 #include "recorder/collector/identity.h"
+#include "recorder/collector/proc_text.h"
 
 namespace heaptape {
 namespace {
@@ -35,12 +36,6 @@ constexpr uint64_t kFlushNs = 200'000'000;
 constexpr uint32_t kRoom = 8;
 // Finished segments are given back together: about two full batches.
 constexpr uint32_t kFlushSegments = 16;
-
-uint64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 bool Exists(const std::string& path) {
   struct stat info;
@@ -198,36 +193,23 @@ void Recording::Sync() {
 void Recording::SampleMemory() {
   if (!status_.ok()) return;
   const std::string proc = absl::StrCat("/proc/", image_->pid());
-  const auto read = [](const std::string& path) {
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-  };
-  const std::string statm = read(proc + "/statm");
-  const std::string stat = read(proc + "/stat");
-  const size_t end = stat.rfind(')');
-  if (statm.empty() || end == std::string::npos) return;
+  const std::string statm = ReadText(proc + "/statm");
+  const std::vector<std::string> fields = StatFields(ReadText(proc + "/stat"));
+  if (statm.empty() || fields.empty()) return;
   const std::vector<std::string> pages = absl::StrSplit(statm, ' ');
-  const std::vector<std::string> fields = absl::StrSplit(stat.substr(end + 1), ' ');
-  const auto number = [](const std::vector<std::string>& list, size_t i) {
-    uint64_t value = 0;
-    if (i < list.size()) (void)absl::SimpleAtoi(list[i], &value);
-    return value;
-  };
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   MemorySample sample;
   sample.set_event(writer_->events());
   sample.set_time_ns(MonotonicNs());
-  sample.set_resident_bytes(number(pages, 1) * page);
-  sample.set_anonymous_bytes((number(pages, 1) - number(pages, 2)) * page);
-  sample.set_minor_faults(number(fields, 8));
-  sample.set_major_faults(number(fields, 10));
+  sample.set_resident_bytes(NumberAt(pages, 1) * page);
+  sample.set_anonymous_bytes((NumberAt(pages, 1) - NumberAt(pages, 2)) * page);
+  sample.set_minor_faults(NumberAt(fields, 7));
+  sample.set_major_faults(NumberAt(fields, 9));
   // Asked each time: a process may be moved.
-  const std::string group = MemoryCgroup(read(proc + "/cgroup"));
+  const std::string group = MemoryCgroup(ReadText(proc + "/cgroup"));
   for (const char* file : {"/memory.current", "/memory.usage_in_bytes"}) {
     uint64_t bytes = 0;
-    if (!group.empty() && absl::SimpleAtoi(read(group + file), &bytes)) sample.set_cgroup_bytes(bytes);
+    if (!group.empty() && absl::SimpleAtoi(ReadText(group + file), &bytes)) sample.set_cgroup_bytes(bytes);
   }
   Note(writer_->AddMemorySample(sample));
 }

@@ -54,6 +54,46 @@ TEST_F(SurroundingsTest, SmallStacks) { EXPECT_GT(RecordSurroundings("small_stac
 TEST_F(SurroundingsTest, AlternateStacks) { EXPECT_GE(RecordSurroundings("alternate_stack").calls(), 40000u); }
 TEST_F(SurroundingsTest, Coroutines) { EXPECT_GE(RecordSurroundings("coroutines").calls(), 200000u); }
 TEST_F(SurroundingsTest, OtherNamespaces) { EXPECT_GE(RecordSurroundings("other_namespace").calls(), 2000u); }
+TEST_F(SurroundingsTest, DeepBindingIsSeenAsFreesOfUnknownBlocks) {
+  const ProgramResult result = Record({std::filesystem::absolute(kPrograms + "surroundings"), "deep_binding"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  const Contradictions found = FindContradictions(ReadTrace(trace_path_).events);
+  EXPECT_GE(found.orphan_frees, 50);  // the plug-in's blocks, freed by its host
+  const ProgramResult replay = RunProgram({kHeaptape, "replay", trace_path_, "--format=json"});
+  EXPECT_EQ(replay.exit_code, 0) << replay.error;
+  EXPECT_TRUE(absl::StrContains(replay.out, absl::StrCat("\"orphan_frees\": ", found.orphan_frees))) << replay.out;
+}
+
+// The same pid again, in a namespace of its own: neither trace is overwritten.
+TEST_F(SurroundingsTest, PidsThatAreUsedAgain) {
+  const std::vector<std::string> command = {"unshare", "-p", "-f", "--mount-proc", kPrograms + "every_call"};
+  if (RunProgram(command).exit_code != 7) GTEST_SKIP() << "cannot make a pid namespace here";
+  for (int run = 0; run < 2; ++run) EXPECT_EQ(Record(command).exit_code, 7);
+  int found = 0;
+  for (const std::string& path : Traces()) {
+    const Trace trace = ReadTrace(path);
+    EXPECT_TRUE(trace.health.complete) << path;
+    if (trace.header.program() != "every_call") continue;
+    ++found;
+    EXPECT_EQ(trace.header.pid(), 1);
+  }
+  EXPECT_EQ(found, 2);
+}
+
+// Nothing but the session can be written to.
+TEST_F(SurroundingsTest, ReadOnlyRoot) {
+  const std::string mounts = absl::StrCat("mount --bind ", directory_, " ", directory_,
+                                          " && mount -o remount,bind,ro / && exec ");
+  if (RunProgram({"unshare", "-m", "sh", "-c", mounts + "true"}).exit_code != 0) {
+    GTEST_SKIP() << "cannot make the root read-only here";
+  }
+  const ProgramResult result = RunProgram({"unshare", "-m", "sh", "-c",
+                                           absl::StrCat(mounts, kHeaptape, " record -o ", trace_path_, " -- ", kPrograms,
+                                                        "threads 2 20000")});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_TRUE(ReadTrace(trace_path_).health.complete);
+}
+
 TEST_F(SurroundingsTest, ErrnoIsKept) { EXPECT_GE(RecordSurroundings("errno_is_kept").calls(), 250000u); }
 TEST_F(SurroundingsTest, BlocksAreAsLargeAsTheAllocatorSays) { RecordSurroundings("greedy"); }
 TEST_F(SurroundingsTest, Abort) { EXPECT_EQ(RecordSurroundings("abort", 128 + SIGABRT).footer.end(), "signal 6"); }

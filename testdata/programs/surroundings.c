@@ -125,6 +125,24 @@ static void other_namespace(void) {
   churn(1000);
 }
 
+// A library opened so that it finds libc's malloc before anybody else's. The
+// heap is the same, so blocks may cross over; only half of the calls are seen.
+static void deep_binding(void) {
+  char path[4096];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+  CHECK(size > 0);
+  path[size] = '\0';
+  strcpy(strrchr(path, '/') + 1, "libplugin.so");
+  void* library = dlopen(path, RTLD_NOW | RTLD_DEEPBIND);
+  CHECK(library != NULL);
+  void* (*plugin_allocate)(size_t) = (void* (*)(size_t))dlsym(library, "plugin_allocate");
+  void (*plugin_free)(void*) = (void (*)(void*))dlsym(library, "plugin_free");
+  for (int i = 0; i < 50; ++i) {
+    free(plugin_allocate(100));
+    plugin_free(malloc(200));
+  }
+}
+
 static void errno_is_kept(void) {
   for (int i = 0; i < 50000; ++i) {
     errno = 42;
@@ -194,7 +212,7 @@ int main(int argc, char** argv) {
       {"errno_is_kept", errno_is_kept},           {"greedy", greedy},
       {"abort", abort_in_the_middle},             {"exit_at_once", exit_at_once},
       {"changed_root", changed_root},             {"forks_past_libc", forks_past_libc},
-      {"daemon", daemon_child},
+      {"daemon", daemon_child},                   {"deep_binding", deep_binding},
   };
   for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; ++i) {
     if (strcmp(argv[1], all[i].name) == 0) {

@@ -33,6 +33,7 @@ if [[ ${1:-} == --tests ]]; then
   packages+=(
     python3-protobuf
     strace
+    time
     unzip
     zstd
 

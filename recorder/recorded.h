@@ -123,12 +123,13 @@ class RecordedTest : public testing::Test {
 
   // Records with another allocator preloaded behind us in the command alone.
   ProgramResult RecordBefore(const std::string& allocator, const std::vector<std::string>& command,
-                             const std::vector<std::string>& environment = {}) {
+                             const std::vector<std::string>& environment = {},
+                             const std::vector<std::string>& options = {}) {
     std::vector<std::string> line = {
         "env", absl::StrCat("LD_PRELOAD=", std::filesystem::canonical(kInterposer).string(), ":", allocator)};
     line.insert(line.end(), environment.begin(), environment.end());
     line.insert(line.end(), command.begin(), command.end());
-    return Record(line);
+    return Record(line, options);
   }
 
   // The trace of the one recorded program of that name.

@@ -58,12 +58,13 @@ void Merger::Look(Reader* reader, bool last) {
     reader->event_thread = kNoThread;
     reader->order = segment->order;
   }
-  if (!reader->full && (state == static_cast<uint32_t>(SegmentState::kFull) || last)) {
+  const bool filled = state == static_cast<uint32_t>(SegmentState::kFull) ||
+                      state == static_cast<uint32_t>(SegmentState::kKept);
+  if (!reader->full && (filled || last)) {
     reader->full = true;
     const uint32_t limit = __atomic_load_n(&control.limit, __ATOMIC_RELAXED);
-    reader->limit = state == static_cast<uint32_t>(SegmentState::kFull) ? std::min(limit, wire::kUsableWords)
-                                                                        : wire::kUsableWords;
-    if (state != static_cast<uint32_t>(SegmentState::kFull)) {
+    reader->limit = filled ? std::min(limit, wire::kUsableWords) : wire::kUsableWords;
+    if (!filled) {
       while (reader->limit > reader->copied && Load(&words[reader->limit - 1]) == 0) --reader->limit;
     }
   }
@@ -226,6 +227,11 @@ uint64_t Merger::Round(bool last) {
   finished_ = 0;
   for_each([&](Reader* reader) {
     if (Finished(*reader)) ++finished_;
+    if (!last && reader->active && reader->full && reader->emitted >= reader->limit && !reader->holes.empty()) {
+      // The program must not wait for it, however many such there are.
+      __atomic_store_n(&image_->spool(reader->spool)->segments[reader->index].state,
+                       static_cast<uint32_t>(SegmentState::kKept), __ATOMIC_RELEASE);
+    }
   });
   return words_ - words_before;
 }

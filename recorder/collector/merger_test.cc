@@ -173,7 +173,7 @@ TEST_F(MergerTest, ASegmentWithAGapIsNeverGivenBack) {
   merger_->Round(false);
   EXPECT_EQ(merger_->finished_segments(), 1u);
   merger_->Recycle();
-  EXPECT_EQ(spool_->segments[0].state, static_cast<uint32_t>(wire::SegmentState::kFull));
+  EXPECT_EQ(spool_->segments[0].state, static_cast<uint32_t>(wire::SegmentState::kKept));
   EXPECT_EQ(spool_->segments[1].state, static_cast<uint32_t>(wire::SegmentState::kFree));
   EXPECT_EQ(Segment(1)->words[1], 0u);
   Segment(0)->words[1] = Malloc(0x20);

@@ -20,6 +20,7 @@
 // A segment is filled by one thread at a time, from the front, and goes round:
 //
 //    kFree --thread--> kTaken --thread--> kFull --collector--> kFree (zeroed)
+//                                               --collector--> kKept, if need be
 //
 // Guarantees: a word, once not zero, does not change until its segment is free
 // again. A word can be seen only if everything the thread did before is visible
@@ -55,7 +56,14 @@ constexpr uint32_t SpoolSegments(uint32_t spool) {
 }
 inline constexpr uint32_t kMaxSpoolSegments = (4 << 20) / kSegmentBytes - 1;
 
-enum class SegmentState : uint32_t { kFree = 0, kTaken = 1, kFull = 2 };
+enum class SegmentState : uint32_t {
+  kFree = 0,
+  kTaken = 1,
+  kFull = 2,
+  // Drained but for an entry that was overtaken and may still be written. Nobody
+  // may have the segment until it is, which may be never, and nobody waits for it.
+  kKept = 3,
+};
 
 enum class OnFull : uint32_t {
   kWait = 0,  // for the collector, as long as one is alive

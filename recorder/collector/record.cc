@@ -119,7 +119,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   child_pid = 0;
   collector.Finish(*child, result.wait_status);
   // A daemon may have been forked just now, and not have allocated yet.
-  const auto grace = std::chrono::steady_clock::now() + std::chrono::milliseconds(30);
+  const auto grace = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
   while (std::chrono::steady_clock::now() < grace) collector.Step(/*child=*/0);
   result.recordings = collector.summaries();
   result.still_running = collector.running();

@@ -15,23 +15,6 @@ constexpr size_t kBlocksTold = 4;
 constexpr size_t kCallsTold = 8;
 constexpr uint64_t kLargePart = 16;
 
-bool IsAllocation(EventKind kind) {
-  switch (kind) {
-    case EventKind::kMalloc:
-    case EventKind::kCalloc:
-    case EventKind::kRealloc:
-    case EventKind::kReallocEnd:
-    case EventKind::kMemalign:
-    case EventKind::kAlignedAlloc:
-    case EventKind::kPosixMemalign:
-    case EventKind::kValloc:
-    case EventKind::kPvalloc:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Calls visit(number, event) for each event up to `last`, realloc_end with its old
 // address filled in, until it returns false.
 template <typename Visit>

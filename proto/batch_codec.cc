@@ -17,7 +17,7 @@ enum CallCode : uint64_t {
   kReallocInPlace = 3, // value: size; then block reference
   kReallocMoved = 4,   // value: size * 2 + guessed; then block reference
   kCallocCode = 5,     // value: size * 2 + guessed
-  kOtherCode = 6,      // value: EventKind; then as WriteOther
+  kOtherCode = 6,      // value: EventKind; then its fields, see Encode
   kThreadCode = 7,     // value: thread of the events that follow; no event itself
 };
 constexpr int kCodeBits = 3;
@@ -33,15 +33,6 @@ constexpr uint32_t kMaxThreads = 1 << 22;
 // What a block of `size` takes from glibc's heap, which is where the next fresh
 // one begins. Only a guess, so other allocators lose nothing but bytes.
 uint64_t ChunkBytes(uint64_t size) { return std::max<uint64_t>(32, (size + 8 + 15) & ~uint64_t{15}); }
-
-bool HasAlignment(EventKind kind) {
-  return kind >= EventKind::kMemalign && kind <= EventKind::kPvalloc;
-}
-
-bool IsAllocation(EventKind kind) {
-  return kind == EventKind::kMalloc || kind == EventKind::kCalloc || HasAlignment(kind) ||
-         kind == EventKind::kRealloc || kind == EventKind::kReallocEnd;
-}
 
 constexpr int kIndexBits = 17;
 uint32_t HashOf(uint64_t address) {

@@ -37,13 +37,8 @@ constexpr uint64_t kAddressStep = 16;
 constexpr uint64_t kUnknownAddress = kAddressStep;
 constexpr uint64_t kFirstAddress = 2 * kAddressStep;
 
-bool HasAlignment(EventKind kind) { return kind >= EventKind::kMemalign && kind <= EventKind::kPvalloc; }
 bool HasOldBlock(EventKind kind) { return kind == EventKind::kRealloc || kind == EventKind::kReallocBegin; }
 bool IsPlain(EventKind kind) { return kind == EventKind::kMallopt || kind == EventKind::kMallocTrim; }
-bool IsAllocation(EventKind kind) {
-  return kind == EventKind::kMalloc || kind == EventKind::kCalloc || HasAlignment(kind) ||
-         kind == EventKind::kRealloc || kind == EventKind::kReallocEnd;
-}
 // A realloc to no bytes that gives nothing has freed; any other has failed.
 bool Released(const Event& event) { return event.address != 0 || event.size == 0; }
 

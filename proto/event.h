@@ -34,6 +34,17 @@ enum class EventKind : uint8_t {
 
 inline constexpr int kEventKinds = 16;
 
+// Of the memalign family: such an event has an alignment.
+inline constexpr bool HasAlignment(EventKind kind) {
+  return kind >= EventKind::kMemalign && kind <= EventKind::kPvalloc;
+}
+
+// Whether `address` is a block that comes out, or 0 where none did.
+inline constexpr bool IsAllocation(EventKind kind) {
+  return kind == EventKind::kMalloc || kind == EventKind::kCalloc || HasAlignment(kind) ||
+         kind == EventKind::kRealloc || kind == EventKind::kReallocEnd;
+}
+
 // Readable name: the C function for calls ("malloc"), "thread_start" and the
 // like for the rest. Never null; "unknown" outside the enumeration.
 const char* EventName(EventKind kind);

@@ -173,7 +173,6 @@ absl::StatusOr<std::vector<PackedRecord>> FrameReader::Next() {
     frame_offset_ = offset_;
   }
   if (skipped_from != offset_) {
-    torn_ = true;
     problems_.push_back(absl::StrCat(name_, ": ends inside a frame: the last ", offset_ - skipped_from,
                                      " bytes, from offset ", skipped_from, ", hold nothing whole"));
   }

@@ -67,8 +67,6 @@ class FrameReader {
   uint64_t whole_bytes() const { return whole_bytes_; }
   // One line for each stretch that had to be skipped.
   const std::vector<std::string>& problems() const { return problems_; }
-  // Whether the file ends in the middle of a frame.
-  bool torn() const { return torn_; }
 
  private:
   enum class Parse { kFrame, kNeedMore, kBad };
@@ -86,7 +84,6 @@ class FrameReader {
   uint64_t whole_bytes_ = 0;
   uint64_t frame_offset_ = 0;  // where a search for the next frame has got to
   bool end_of_file_ = false;
-  bool torn_ = false;
   std::string content_;
   std::vector<std::string> problems_;
 };

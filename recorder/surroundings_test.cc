@@ -41,7 +41,6 @@ class SurroundingsTest : public RecordedTest {
 };
 
 TEST_F(SurroundingsTest, ClosedDescriptorsAndTheProgramsOwnFiles) {
-  const std::string here = std::filesystem::current_path();
   EXPECT_GT(RecordSurroundings("closed_descriptors").calls(), 400000u);
   std::ifstream file("data.txt");
   std::string text;
@@ -262,7 +261,6 @@ TEST_F(SurroundingsTest, FollowNoneLeavesChildrenAlone) {
 
 TEST_F(SurroundingsTest, WhatCannotBeRecordedIsExplained) {
   const std::string program = directory_ + "/static";
-  const ProgramResult compiled = RunProgram({"gcc", "-static", "-x", "c", "-o", program, "-"});
   std::ofstream(directory_ + "/s.c") << "int main(void) { return 4; }\n";
   if (RunProgram({"gcc", "-static", "-o", program, directory_ + "/s.c"}).exit_code != 0) {
     GTEST_SKIP() << "cannot link statically here";

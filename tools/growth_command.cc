@@ -28,13 +28,8 @@ struct GrowthFlags {
 absl::StatusOr<int> RunGrowth(const GrowthFlags& flags) {
   const absl::StatusOr<ReplaySettings> settings = SettingsOf(flags.replay);
   if (!settings.ok()) return settings.status();
-  absl::StatusOr<PlanOptions> plan = PlanOf(flags.replay);
+  const absl::StatusOr<PlanOptions> plan = PlanOf(flags.replay, flags.until);
   if (!plan.ok()) return plan.status();
-  if (!flags.until.empty()) {
-    const absl::StatusOr<uint64_t> event = ParseEventNumber("--until", flags.until);
-    if (!event.ok()) return event.status();
-    plan->until_event = *event;
-  }
 
   ReplayResult all;
   const absl::StatusOr<GrowthReport> report = FindGrowth(

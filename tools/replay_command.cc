@@ -24,13 +24,8 @@ struct ReplayFlags {
 absl::StatusOr<int> RunReplay(const ReplayFlags& flags) {
   const absl::StatusOr<ReplaySettings> settings = SettingsOf(flags.replay);
   if (!settings.ok()) return settings.status();
-  absl::StatusOr<PlanOptions> plan = PlanOf(flags.replay);
+  const absl::StatusOr<PlanOptions> plan = PlanOf(flags.replay, flags.until);
   if (!plan.ok()) return plan.status();
-  if (!flags.until.empty()) {
-    const absl::StatusOr<uint64_t> event = ParseEventNumber("--until", flags.until);
-    if (!event.ok()) return event.status();
-    plan->until_event = *event;
-  }
 
   const absl::StatusOr<ReplayResult> result = ReplayTrace(flags.trace, *plan, *settings, "replaying");
   if (!result.ok()) return result.status();

@@ -112,7 +112,7 @@ absl::StatusOr<ReplaySettings> SettingsOf(const ReplayOptions& options) {
   return settings;
 }
 
-absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options) {
+absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options, const std::string& until) {
   PlanOptions plan;
   plan.ignore_mallopt = options.ignore_mallopt;
   plan.settle_ms = uint64_t{1000} * options.settle_seconds;
@@ -122,6 +122,11 @@ absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options) {
     const absl::StatusOr<uint64_t> event = ParseEventNumber("--trim-at", options.trim_at);
     if (!event.ok()) return event.status();
     plan.trim_at_event = *event;
+  }
+  if (!until.empty()) {
+    const absl::StatusOr<uint64_t> event = ParseEventNumber("--until", until);
+    if (!event.ok()) return event.status();
+    plan.until_event = *event;
   }
   return plan;
 }

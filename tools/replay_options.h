@@ -36,7 +36,8 @@ void AddReplayOptions(CLI::App& app, ReplayOptions* options);
 // What they mean. A UsageError names a tunable that glibc would silently ignore,
 // or a number that is none.
 absl::StatusOr<ReplaySettings> SettingsOf(const ReplayOptions& options);
-absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options);
+// The plan ends after event `until`, the text of an --until; empty: at the trace's end.
+absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options, const std::string& until = "");
 
 // An event number, from 1. UsageError, naming `option`, if it is none.
 absl::StatusOr<uint64_t> ParseEventNumber(const std::string& option, const std::string& text);

@@ -59,13 +59,8 @@ absl::StatusOr<int> RunReport(const ReportFlags& flags) {
   if (!format.ok()) return format.status();
   const absl::StatusOr<ReplaySettings> settings = SettingsOf(flags.replay);
   if (!settings.ok()) return settings.status();
-  absl::StatusOr<PlanOptions> plan = PlanOf(flags.replay);
+  const absl::StatusOr<PlanOptions> plan = PlanOf(flags.replay, flags.until);
   if (!plan.ok()) return plan.status();
-  if (!flags.until.empty()) {
-    const absl::StatusOr<uint64_t> event = ParseEventNumber("--until", flags.until);
-    if (!event.ok()) return event.status();
-    plan->until_event = *event;
-  }
   const bool shown = isatty(STDERR_FILENO) != 0;
   absl::StatusOr<FullReport> report = MakeFullReport(flags.trace, *plan, *settings, [shown](const char* what) {
     if (shown) std::fprintf(stderr, "\r\x1b[K%s", what);

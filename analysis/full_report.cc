@@ -79,9 +79,11 @@ absl::StatusOr<FullReport> MakeFullReport(const std::string& trace, const PlanOp
 
   ReplaySettings once = settings;
   once.check = false;
-  if (report.result.settings.is_glibc && !plan.trim_at_end) {
+  once.trim_at_end = false;
+  once.settle_ms = 0;
+  if (report.result.settings.is_glibc && !settings.trim_at_end) {
     say("trimming");
-    const absl::StatusOr<TrimEffect> trim = MeasureTrim(events, plan, once);
+    const absl::StatusOr<TrimEffect> trim = MeasureTrim(replayer->get(), once);
     if (!trim.ok()) return trim.status();
     report.holes.trim = *trim;
   }
@@ -92,7 +94,6 @@ absl::StatusOr<FullReport> MakeFullReport(const std::string& trace, const PlanOp
       say("looking at the peak");
       PlanOptions until_peak = plan;
       until_peak.until_event = peak_event;
-      until_peak.trim_at_end = false;
       const absl::StatusOr<ReplayResult> at_peak = replay(until_peak);
       if (!at_peak.ok()) return at_peak.status();
       absl::StatusOr<HeapPicture> peak = PictureOf(*at_peak);

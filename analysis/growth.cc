@@ -107,7 +107,6 @@ class Growth {
   absl::StatusOr<ReplayResult> ReplayUntil(uint64_t event) {
     PlanOptions plan = plan_;
     plan.until_event = event;
-    plan.trim_at_end = false;
     return replay_(plan);
   }
 

@@ -14,11 +14,11 @@ namespace heaptape {
 namespace {
 
 ReplayResult Replayed(const std::vector<Event>& events, const ReplaySettings& settings, bool trim = false) {
-  PlanOptions options;
-  options.trim_at_end = trim;
-  auto replayer = Replayer::Create(EventsInMemory(Header(), events), options);
+  auto replayer = Replayer::Create(EventsInMemory(Header(), events));
   EXPECT_TRUE(replayer.ok()) << replayer.status();
-  auto result = (*replayer)->Run(settings);
+  ReplaySettings all = settings;
+  all.trim_at_end = trim;
+  auto result = (*replayer)->Run(all);
   EXPECT_TRUE(result.ok()) << result.status();
   return result.ok() ? *std::move(result) : ReplayResult();
 }

@@ -26,8 +26,10 @@ struct GrowthFlags {
 };
 
 absl::StatusOr<int> RunGrowth(const GrowthFlags& flags) {
-  const absl::StatusOr<ReplaySettings> settings = SettingsOf(flags.replay);
+  absl::StatusOr<ReplaySettings> settings = SettingsOf(flags.replay);
   if (!settings.ok()) return settings.status();
+  // Steps are explained by replays that end in the middle, where nothing was trimmed.
+  settings->trim_at_end = false;
   const absl::StatusOr<PlanOptions> plan = PlanOf(flags.replay, flags.until);
   if (!plan.ok()) return plan.status();
 

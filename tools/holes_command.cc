@@ -18,6 +18,7 @@
 #include "analysis/trim_effect.h"
 #include "replayer/driver/event_source.h"
 #include "replayer/driver/replay_result.h"
+#include "replayer/driver/replayer.h"
 #include "tools/replay_options.h"
 #include "tools/standard_output.h"
 
@@ -77,8 +78,10 @@ absl::StatusOr<int> RunHoles(const HolesFlags& flags) {
   if (!result.ok()) return result.status();
   absl::StatusOr<HolesReport> holes = FindHoles(*result, flags.top);
   if (!holes.ok()) return holes.status();
-  if (!flags.no_trim && flags.format != "pprof" && result->settings.is_glibc && !plan->trim_at_end) {
-    const absl::StatusOr<TrimEffect> trim = MeasureTrim(TraceFile(flags.trace), *plan, *settings);
+  if (!flags.no_trim && flags.format != "pprof" && result->settings.is_glibc && !settings->trim_at_end) {
+    const absl::StatusOr<std::unique_ptr<Replayer>> replayer = Replayer::Create(TraceFile(flags.trace), *plan);
+    if (!replayer.ok()) return replayer.status();
+    const absl::StatusOr<TrimEffect> trim = MeasureTrim(replayer->get(), *settings);
     if (!trim.ok()) return trim.status();
     holes->trim = *trim;
   }

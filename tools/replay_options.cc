@@ -108,6 +108,8 @@ absl::StatusOr<ReplaySettings> SettingsOf(const ReplayOptions& options) {
   settings.allocator = options.allocator;
   settings.glibc_directory = options.glibc_directory;
   settings.touch = options.touch == "pages" ? Touch::kPages : Touch::kNone;
+  settings.trim_at_end = options.trim_at == "end";
+  settings.settle_ms = uint64_t{1000} * options.settle_seconds;
   settings.check = options.check;
   return settings;
 }
@@ -115,10 +117,7 @@ absl::StatusOr<ReplaySettings> SettingsOf(const ReplayOptions& options) {
 absl::StatusOr<PlanOptions> PlanOf(const ReplayOptions& options, const std::string& until) {
   PlanOptions plan;
   plan.ignore_mallopt = options.ignore_mallopt;
-  plan.settle_ms = uint64_t{1000} * options.settle_seconds;
-  if (options.trim_at == "end") {
-    plan.trim_at_end = true;
-  } else if (!options.trim_at.empty()) {
+  if (options.trim_at != "end" && !options.trim_at.empty()) {
     const absl::StatusOr<uint64_t> event = ParseEventNumber("--trim-at", options.trim_at);
     if (!event.ok()) return event.status();
     plan.trim_at_event = *event;

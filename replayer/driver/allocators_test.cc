@@ -57,7 +57,8 @@ TEST(Settling, TimePasses) {
   settings.touch = Touch::kPages;
   const ReplayResult fresh = Replayed(program, settings);
   EXPECT_FALSE(fresh.unsettled.has_value());
-  const ReplayResult settled = Replayed(program, settings, {.settle_ms = 20000});
+  settings.settle_ms = 20000;
+  const ReplayResult settled = Replayed(program, settings);
   ASSERT_TRUE(settled.unsettled.has_value());
   EXPECT_EQ(settled.unsettled->system_bytes, fresh.system_bytes);
   EXPECT_EQ(settled.digest, fresh.digest);
@@ -66,7 +67,9 @@ TEST(Settling, TimePasses) {
 
 TEST(Settling, GlibcDoesNotLookAtTheClock) {
   const ToyProgram program = SomeProgram();
-  const ReplayResult settled = Replayed(program, {}, {.settle_ms = 10000});
+  ReplaySettings settings;
+  settings.settle_ms = 10000;
+  const ReplayResult settled = Replayed(program, settings);
   ASSERT_TRUE(settled.unsettled.has_value());
   EXPECT_EQ(settled.unsettled->system_bytes, Replayed(program).system_bytes);
 }

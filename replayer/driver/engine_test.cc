@@ -116,6 +116,10 @@ TEST_F(EngineTest, Garbage) {
 TEST_F(EngineTest, StopsWhenTold) {
   Start({kSomeSlots, Encode(Op::kMalloc, 0, 1)});
   AwaitRunning();
+  // The plan is looked at after the request to stop is: so first let it be done.
+  const Slot* slots = reinterpret_cast<const Slot*>(shared_.data() + kSlotsOffset);
+  while (__atomic_load_n(&slots[0].address, __ATOMIC_ACQUIRE) == 0) {
+  }
   EXPECT_FALSE(process_->HasExited()) << "it waits for more";
   __atomic_store_n(&header().stop, 1, __ATOMIC_RELAXED);
   EXPECT_TRUE(process_->Wait().ok());

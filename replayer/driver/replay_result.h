@@ -114,7 +114,7 @@ struct ReplayResult {
   // recording had them.
   std::optional<PlacementCounts> placement;
 
-  // Set if PlanOptions::settle_ms asked for it: what system_bytes and resident_bytes
+  // Set if ReplaySettings::settle_ms asked for it: what system_bytes and resident_bytes
   // were before that time passed.
   struct Unsettled {
     uint64_t system_bytes = 0;

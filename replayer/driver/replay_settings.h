@@ -1,7 +1,7 @@
 // ReplaySettings: under what a trace is replayed.
 //
-// Mainland; plain values. What is to be replayed (until which event, trimmed
-// when) is in PlanOptions.
+// Mainland; plain values. What is to be replayed (until which event, say) is in
+// PlanOptions; all that may differ between replays of one plan is here.
 
 #ifndef HEAPTAPE_REPLAYER_DRIVER_REPLAY_SETTINGS_H_
 #define HEAPTAPE_REPLAYER_DRIVER_REPLAY_SETTINGS_H_
@@ -30,6 +30,10 @@ struct ReplaySettings {
   bool token_mode = false;
   // Let realloc copy and calloc clear even where nobody will read it.
   bool move_contents = false;
+  // Behind the last event call malloc_trim(0), then let so much time pass, for
+  // allocators that look at the clock.
+  bool trim_at_end = false;
+  uint64_t settle_ms = 0;
   // Replay twice, and fail unless both agree.
   bool check = false;
 

@@ -371,10 +371,14 @@ TEST(Replay, TrimGivesBack) {
   }
   for (const auto block : blocks) program.Free(block);
   const ReplayResult kept = Replayed(program, WithTouch());
-  const ReplayResult trimmed = Replayed(program, WithTouch(), {.trim_at_end = true});
+  ReplaySettings trim = WithTouch();
+  trim.trim_at_end = true;
+  const ReplayResult trimmed = Replayed(program, trim);
   EXPECT_GT(kept.resident_bytes, 90u << 20);
   EXPECT_LT(trimmed.resident_bytes, 10u << 20);
   EXPECT_GE(trimmed.system_bytes, 100u * 1000000) << "holes stay, only their pages go";
+  EXPECT_EQ(trimmed.timeline.back().resident_bytes, trimmed.resident_bytes);
+  EXPECT_EQ(trimmed.timeline.size(), kept.timeline.size());
 }
 
 TEST(Replay, UntilStopsThere) {

@@ -75,6 +75,19 @@ class Rare {
     return wrong == nullptr || Fail(wrong);
   }
 
+  // What a replay does of its own behind the last event; the last sample is as of
+  // after that.
+  bool End() {
+    const SharedHeader& asked = *engine_.shared;
+    if (asked.trim_at_end == 0 && asked.settle_ms == 0) return true;
+    if (asked.trim_at_end != 0 && engine_.allocator.trim != nullptr) engine_.allocator.trim(0);
+    if (asked.settle_ms != 0 && !Settle(&engine_, asked.settle_ms)) {
+      return Fail("settling needs a processor with FSGSBASE");
+    }
+    const uint32_t samples = engine_.progress.sample_count;
+    return samples == 0 || TakeSample(samples - 1);
+  }
+
   bool Fail(const char* what) {
     engine_.failure = what;
     return false;
@@ -289,10 +302,7 @@ Outcome Run(Engine* engine_pointer) {
         break;
 
       case Op::kEnd:
-        if (size > 0 && !Settle(&engine, size)) {
-          return fail("settling needs a processor with FSGSBASE");
-        }
-        return Outcome::kEnd;
+        return rare.End() ? Outcome::kEnd : Outcome::kFailed;
 
       default:
         return fail("an unknown instruction");

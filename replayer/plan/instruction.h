@@ -42,8 +42,8 @@ namespace heaptape {
 // engine counts those to name the event that caused a system call.
 
 enum class Op : uint8_t {
-  kEnd = 0,       // no event. Let `size` milliseconds pass (engine/settling.h), stop, measure,
-                  // write the results.
+  kEnd = 0,       // no event. Trim and let time pass if the header says so, stop, measure, write
+                  // the results.
   kMalloc = 1,    // event. slot was empty.
   kCalloc = 2,    // event. slot was empty.
   kRealloc = 3,   // event. slot holds a block; it keeps the slot.
@@ -87,7 +87,7 @@ constexpr uint64_t SizeOf(uint64_t word) { return word >> kSizeShift; }
 // ---------------------------------------------------------------------------
 // The shared mapping
 
-inline constexpr uint32_t kSharedVersion = 2;
+inline constexpr uint32_t kSharedVersion = 3;
 
 // One live block, or {0, 0}. Written by the engine alone.
 struct Slot {
@@ -190,6 +190,8 @@ struct SharedHeader {
   uint32_t placement;   // 1: the plan has recorded addresses
   uint32_t move_contents;  // 1: realloc copies and calloc clears though nobody reads it
   uint32_t probe_only;     // 1: answer `probes`, and do not replay
+  uint32_t trim_at_end;    // 1: malloc_trim(0) behind the last event
+  uint64_t settle_ms;      // then let so much time pass (engine/settling.h)
   ProbeSlot probes[kProbedSettings];
 
   // The ring. `committed` is advanced by the driver (release), matched by the

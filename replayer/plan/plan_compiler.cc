@@ -60,12 +60,8 @@ bool PlanCompiler::AddAll(uint64_t first_event, absl::Span<const Event> events,
 void PlanCompiler::Finish(std::vector<uint64_t>* words) {
   const size_t words_before = words->size();
   words_ = words;
-  if (options_.trim_at_end) {
-    FlushSkips();
-    Put(Encode(Op::kTrim, 1, 0));
-  }
   TakeSample();
-  Put(Encode(Op::kEnd, 0, std::min(options_.settle_ms, kMaxNarrowSize)));
+  Put(Encode(Op::kEnd, 0, 0));
   totals_.words += words->size() - words_before;
 }
 

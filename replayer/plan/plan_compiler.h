@@ -36,11 +36,8 @@ namespace heaptape {
 struct PlanOptions {
   // Stop after this event, as if the trace ended there. 0: at its end.
   uint64_t until_event = 0;
-  // Call malloc_trim(0) after this event (0: never), and at the end.
+  // Call malloc_trim(0) after this event. 0: never.
   uint64_t trim_at_event = 0;
-  bool trim_at_end = false;
-  // At the very end, let so much time pass, for allocators that look at the clock.
-  uint64_t settle_ms = 0;
   // Leave the program's own mallopt calls out, so that they do not override
   // the settings under test.
   bool ignore_mallopt = false;

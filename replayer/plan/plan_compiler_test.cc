@@ -437,9 +437,6 @@ TEST(PlanCompiler, UntilAndTrim) {
   EXPECT_EQ(compiled.totals.live_blocks, 50u);
   EXPECT_EQ(compiled.run.steps()[20].op, Op::kTrim);
   EXPECT_EQ(compiled.run.steps()[20].event, 20u);
-  const Compiled at_end = Compile(events, {.trim_at_end = true});
-  EXPECT_EQ(at_end.run.steps().back().op, Op::kTrim);
-  EXPECT_EQ(at_end.run.events(), 100u);
 }
 
 TEST(PlanCompiler, SamplesHalveAndKeepTheirPlace) {

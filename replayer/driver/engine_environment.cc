@@ -21,22 +21,6 @@ constexpr char kArenaTest[] = "glibc.malloc.arena_test";
 // arena_test of a 64-bit glibc that nobody has set.
 constexpr uint64_t kDefaultArenaTest = 8;
 
-// The environment variables that glibc knew before it had tunables, and knows
-// still (elf/dl-tunables.list).
-struct Alias {
-  absl::string_view variable;
-  absl::string_view tunable;
-};
-constexpr Alias kAliases[] = {
-    {"MALLOC_ARENA_MAX", "glibc.malloc.arena_max"},
-    {"MALLOC_ARENA_TEST", "glibc.malloc.arena_test"},
-    {"MALLOC_MMAP_MAX_", "glibc.malloc.mmap_max"},
-    {"MALLOC_MMAP_THRESHOLD_", "glibc.malloc.mmap_threshold"},
-    {"MALLOC_PERTURB_", "glibc.malloc.perturb"},
-    {"MALLOC_TOP_PAD_", "glibc.malloc.top_pad"},
-    {"MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold"},
-};
-
 struct KnownAllocator {
   absl::string_view name;
   std::vector<absl::string_view> libraries;
@@ -76,11 +60,8 @@ TunableMap RecordedTunables(const Header& header) {
         }
       }
     }
-    for (const Alias& alias : kAliases) {
-      if (parts.first == alias.variable) {
-        aliases.emplace(std::string(alias.tunable), std::string(parts.second));
-      }
-    }
+    const absl::string_view tunable = TunableOfVariable(parts.first);
+    if (!tunable.empty()) aliases.emplace(std::string(tunable), std::string(parts.second));
   }
   tunables.insert(aliases.begin(), aliases.end());  // does not replace
   return tunables;

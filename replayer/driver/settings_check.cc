@@ -41,25 +41,40 @@ bool SetProbes(const TunableMap& tunables, ProbeSlot* probes) {
 
 }  // namespace
 
-absl::Status CheckSettings(const std::string& engine, const std::string& glibc_directory,
-                           const std::vector<std::string>& variables, const TunableMap& tunables) {
+absl::StatusOr<std::map<std::string, ProbeResult>> TrySettings(const std::string& engine,
+                                                              const std::string& glibc_directory,
+                                                              const std::vector<std::string>& variables,
+                                                              const TunableMap& tunables) {
+  std::map<std::string, ProbeResult> results;
   absl::StatusOr<SharedMemory> shared = SharedMemory::Create("heaptape probe", kSharedBytes);
   if (!shared.ok()) return shared.status();
   SharedHeader& header = *reinterpret_cast<SharedHeader*>(shared->data());
   header.version = kSharedVersion;
   header.probe_only = 1;
-  if (!SetProbes(tunables, header.probes)) return absl::OkStatus();
+  if (!SetProbes(tunables, header.probes)) return results;
   absl::StatusOr<std::unique_ptr<EngineProcess>> process =
       EngineProcess::Start(engine, glibc_directory, variables, shared->fd(), shared->fd());
   if (!process.ok()) return process.status();
   const absl::Status ended = (*process)->Wait();
   if (!ended.ok()) return ended;
   for (uint32_t i = 0; i < kProbedSettings; ++i) {
-    if (header.probes[i].result != ProbeResult::kIgnored) continue;
+    if (header.probes[i].is_set != 0) results[std::string(kNames[i])] = header.probes[i].result;
+  }
+  return results;
+}
+
+absl::Status CheckSettings(const std::string& engine, const std::string& glibc_directory,
+                           const std::vector<std::string>& variables, const TunableMap& tunables) {
+  const auto results = TrySettings(engine, glibc_directory, variables, tunables);
+  if (!results.ok()) return results.status();
+  for (const auto& [name, result] : *results) {
+    if (result != ProbeResult::kIgnored) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(kNames[i], "=", header.probes[i].value, " has no effect on this glibc"));
+        absl::StrCat(name, "=", tunables.at(name), " has no effect on this glibc"));
   }
   return absl::OkStatus();
 }
+
+std::string ProbedTunable(ProbedSetting setting) { return std::string(kNames[setting]); }
 
 }  // namespace heaptape

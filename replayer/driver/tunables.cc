@@ -1,10 +1,5 @@
 #include "replayer/driver/tunables.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -14,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "replayer/driver/program_output.h"
 
 namespace heaptape {
 
@@ -40,6 +36,23 @@ bool ParseNumber(absl::string_view text, uint64_t* value) {
   return errno == 0 && *end == 0;
 }
 
+// The environment variables that glibc knew before it had tunables, and knows
+// still (elf/dl-tunables.list).
+struct Alias {
+  absl::string_view variable;
+  absl::string_view tunable;
+};
+constexpr Alias kAliases[] = {
+    {"MALLOC_ARENA_MAX", "glibc.malloc.arena_max"},
+    {"MALLOC_ARENA_TEST", "glibc.malloc.arena_test"},
+    {"MALLOC_CHECK_", "glibc.malloc.check"},
+    {"MALLOC_MMAP_MAX_", "glibc.malloc.mmap_max"},
+    {"MALLOC_MMAP_THRESHOLD_", "glibc.malloc.mmap_threshold"},
+    {"MALLOC_PERTURB_", "glibc.malloc.perturb"},
+    {"MALLOC_TOP_PAD_", "glibc.malloc.top_pad"},
+    {"MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold"},
+};
+
 // Levenshtein's distance.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -56,35 +69,6 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return row[b.size()];
 }
 
-// What `command` prints, run with an empty environment: ours may set tunables.
-absl::StatusOr<std::string> OutputOf(const std::string& path, const std::string& argument) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  char* argv[] = {const_cast<char*>(path.c_str()), const_cast<char*>(argument.c_str()), nullptr};
-  char* envp[] = {nullptr};
-  pid_t pid;
-  const int error = posix_spawn(&pid, path.c_str(), &actions, nullptr, argv, envp);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string output;
-  if (error == 0) {
-    char buffer[4096];
-    for (ssize_t got; (got = read(ends[0], buffer, sizeof(buffer))) != 0;) {
-      if (got < 0 && errno != EINTR) break;
-      if (got > 0) output.append(buffer, got);
-    }
-    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  close(ends[0]);
-  if (error != 0) return absl::UnavailableError(absl::StrCat("cannot run ", path));
-  return output;
-}
-
 std::string RangeText(const Tunables::Range& range) {
   return range.max == ~uint64_t{0} ? absl::StrCat(range.min, " or more")
                                    : absl::StrCat(range.min, " to ", range.max);
@@ -97,9 +81,28 @@ std::string LoaderPath(const std::string& glibc_directory) {
   return absl::StrCat(glibc_directory.empty() ? "/lib64" : glibc_directory, kLoader);
 }
 
+absl::string_view TunableOfVariable(absl::string_view variable) {
+  for (const Alias& alias : kAliases) {
+    if (variable == alias.variable) return alias.tunable;
+  }
+  return "";
+}
+
+absl::string_view NearestVariable(absl::string_view variable) {
+  absl::string_view nearest;
+  size_t nearest_distance = variable.size() / 3 + 1;
+  for (const Alias& alias : kAliases) {
+    const size_t distance = EditDistance(variable, alias.variable);
+    if (distance >= nearest_distance) continue;
+    nearest_distance = distance;
+    nearest = alias.variable;
+  }
+  return nearest;
+}
+
 absl::StatusOr<Tunables> Tunables::Load(const std::string& glibc_directory) {
   const std::string loader = LoaderPath(glibc_directory);
-  absl::StatusOr<std::string> text = OutputOf(loader, "--list-tunables");
+  absl::StatusOr<std::string> text = OutputOf({loader, "--list-tunables"}, {});
   if (!text.ok()) return text.status();
   absl::StatusOr<Tunables> tunables = Parse(*text);
   if (!tunables.ok()) {
@@ -162,7 +165,7 @@ absl::StatusOr<std::string> Tunables::Check(const std::string& name,
   return absl::StrCat(number);
 }
 
-absl::Status Tunables::Unknown(const std::string& name) const {
+std::string Tunables::Nearest(const std::string& name) const {
   std::string nearest;
   size_t nearest_distance = name.size() / 3 + 1;
   for (const auto& [known, range] : ranges_) {
@@ -174,6 +177,11 @@ absl::Status Tunables::Unknown(const std::string& name) const {
       nearest = known;
     }
   }
+  return nearest;
+}
+
+absl::Status Tunables::Unknown(const std::string& name) const {
+  const std::string nearest = Nearest(name);
   // All of the namespace it seems to be in, else of malloc.
   std::string space = name.substr(0, name.rfind('.') + 1);
   const auto first = ranges_.lower_bound(space);

@@ -37,6 +37,9 @@ class Tunables {
   // all of its namespace; no number; a number out of range, with the range.
   absl::StatusOr<std::string> Check(const std::string& name, const std::string& value) const;
 
+  // The known name that `name` probably stands for; empty if there is none near.
+  std::string Nearest(const std::string& name) const;
+
   const std::map<std::string, Range>& ranges() const { return ranges_; }
 
  private:
@@ -44,6 +47,12 @@ class Tunables {
 
   std::map<std::string, Range> ranges_;
 };
+
+// The tunable that one of the older variables sets, as MALLOC_ARENA_MAX does; empty
+// if that is none of them.
+absl::string_view TunableOfVariable(absl::string_view variable);
+// The one of them that `variable` probably stands for; empty if there is none near.
+absl::string_view NearestVariable(absl::string_view variable);
 
 // The dynamic loader of the running system, or of a directory with a glibc in it.
 std::string LoaderPath(const std::string& glibc_directory);

@@ -168,7 +168,7 @@ EngineState AnswerProbes(Engine* engine) {
   if (shared->version != kSharedVersion) return EngineState::kFailed;
   engine->failure = engine->allocator.Resolve();
   if (engine->failure != nullptr) return EngineState::kFailed;
-  if (engine->allocator.is_glibc) ProbeSettings(engine->allocator, shared);
+  if (engine->allocator.is_glibc) ProbeSettings(engine->allocator, shared->probes);
   return EngineState::kDone;
 }
 

@@ -22,8 +22,7 @@ void* g_blocks[kMostBlocks + 2];
 
 class Prober {
  public:
-  Prober(const Allocator& allocator, SharedHeader* shared)
-      : allocator_(allocator), probes_(shared->probes) {}
+  Prober(const Allocator& allocator, ProbeSlot* probes) : allocator_(allocator), probes_(probes) {}
 
   void Run() {
     // The first call makes the heap; later ones find it in use.
@@ -58,8 +57,9 @@ class Prober {
   ProbeResult TopPad() const {
     const uint64_t pad = Value(kProbeTopPad);
     if (pad > 1024 * kMiB) return ProbeResult::kNotProbed;
+    const bool is_first = ArenaBytes() == 0;
     Make(16);
-    if (!IsSet(kProbeTopPad) || !HeapServes(2000)) return ProbeResult::kNotProbed;
+    if (!IsSet(kProbeTopPad) || !is_first || !HeapServes(2000)) return ProbeResult::kNotProbed;
     const uint64_t arena = ArenaBytes();
     return If(arena >= pad && arena <= pad + 4 * 4096);
   }
@@ -200,8 +200,8 @@ class Prober {
         Value(kProbeTopPad) > 32 * kMiB || Value(kProbeTrimThreshold) > 0) {
       return ProbeResult::kNotProbed;
     }
-    // Blocks of the probes before this one would count.
-    if (max > 0 && max <= 64 && !HeapServes(50000)) return ProbeResult::kNotProbed;
+    // Blocks of the probes before this one would count, and so would others'.
+    if (max > 0 && max <= 64 && (!HeapServes(50000) || mallinfo2().hblks != 0)) return ProbeResult::kNotProbed;
     if (max > 64) return If(IsMmapped((uint64_t)Make(64 * kMiB)));
     for (uint64_t i = 0; i <= max; ++i) g_blocks[i] = Make(64 * kMiB + i * 4096);
     const bool last_is = IsMmapped((uint64_t)g_blocks[max]);
@@ -259,8 +259,6 @@ class Prober {
 
 }  // namespace
 
-void ProbeSettings(const Allocator& allocator, SharedHeader* shared) {
-  Prober(allocator, shared).Run();
-}
+void ProbeSettings(const Allocator& allocator, ProbeSlot* probes) { Prober(allocator, probes).Run(); }
 
 }  // namespace heaptape

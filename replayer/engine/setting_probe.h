@@ -14,8 +14,10 @@
 
 namespace heaptape {
 
-// Answers shared->probes, by way of `allocator`, which is glibc's and unused so far.
-void ProbeSettings(const Allocator& allocator, SharedHeader* shared);
+// Answers `probes`, kProbedSettings of them, by way of `allocator`, which is glibc's.
+// top_pad shows on a heap that is unused so far, and is not probed on another. The
+// heap is of no use afterwards. Of `allocator`, malloc and free are called.
+void ProbeSettings(const Allocator& allocator, ProbeSlot* probes);
 
 }  // namespace heaptape
 

@@ -1,9 +1,14 @@
 // Every memory system call of a replay, and what follows from them.
 
 #include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "replayer/driver/engine_environment.h"
+#include "replayer/driver/replay_comparison.h"
 #include "replayer/driver/replayer.h"
 #include "replayer/driver/toy_program.h"
 #include "replayer/driver/toy_replay.h"
@@ -96,6 +101,57 @@ TEST(MemoryCalls, GrowthTellsArenasFromMappings) {
   EXPECT_EQ(block.kind, GrowthStep::Kind::kMmap);
   EXPECT_EQ(block.bytes, (10u << 20) + 4096);
   EXPECT_NE(block.origin, heap.origin);
+}
+
+// What libc's rewritten stubs tell is what signals tell, call by call.
+void ExpectCallSitesChangeNothing(const ToyProgram& program, ReplaySettings settings) {
+  const Logged rewritten = ReplayAndLog(program, settings);
+  settings.keep_call_sites = true;
+  const Logged kept = ReplayAndLog(program, settings);
+  EXPECT_GT(rewritten.result.settings.rewritten_call_sites, 0u);
+  EXPECT_EQ(kept.result.settings.rewritten_call_sites, 0u);
+  const absl::Status same = CompareReplays(rewritten.result, kept.result);
+  EXPECT_TRUE(same.ok()) << same;
+  ASSERT_EQ(rewritten.calls.size(), kept.calls.size());
+  if (!kept.result.settings.aslr_disabled) return;  // addresses differ
+  for (size_t i = 0; i < kept.calls.size(); ++i) {
+    ASSERT_EQ(std::memcmp(&rewritten.calls[i], &kept.calls[i], sizeof(MemoryCall)), 0) << i;
+  }
+}
+
+TEST(MemoryCalls, CallSitesChangeNothing) {
+  ToyProgram program;
+  for (uint32_t thread = 0; thread < 5; ++thread) {
+    program.Thread(thread).FillAndFree(50, 3000, true);
+  }
+  program.Thread(0).Churn(23, 60000, 1000, 200000, 5);
+  program.Thread(3).EndThread();
+  program.Thread(6).Calloc(500000);
+  program.Thread(2).Churn(24, 10000, 200, 400000, 3);
+  for (const std::string allocator : {"glibc", "jemalloc", "mimalloc"}) {
+    if (allocator != "glibc" && !AllocatorPath(allocator).ok()) continue;
+    for (const bool token_mode : {false, true}) {
+      SCOPED_TRACE(allocator + (token_mode ? ", token mode" : ""));
+      ReplaySettings settings;
+      settings.allocator = allocator;
+      settings.token_mode = token_mode;
+      ExpectCallSitesChangeNothing(program, settings);
+    }
+  }
+}
+
+TEST(MemoryCalls, CallSitesChangeNothingUnderOtherSettings) {
+  ToyProgram program;
+  program.Churn(25, 10000, 500, 400000, 4);
+  for (const auto& [name, value] :
+       {std::pair("mmap_threshold", "4096"), std::pair("mmap_max", "0"), std::pair("top_pad", "0"),
+        std::pair("arena_max", "1"), std::pair("hugetlb", "1")}) {
+    SCOPED_TRACE(name);
+    ReplaySettings settings = With(name, value);
+    ExpectCallSitesChangeNothing(program, settings);
+    settings.touch = Touch::kPages;
+    ExpectCallSitesChangeNothing(program, settings);
+  }
 }
 
 // mallinfo2 is asked at the end of each replay (toy_replay.h), so let there be

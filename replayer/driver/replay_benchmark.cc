@@ -8,7 +8,8 @@
 // BM_Lanes: a trace of 393 threads, or the one that HEAPTAPE_TRACE names.
 //   lanes_x          time in instructions, over the same calls by one thread
 // BM_MemoryCall: blocks that are mapped and unmapped one by one.
-//   call_added_ns    what a call of mmap or munmap costs more than in a bare loop
+//   added_ns         what a call of mmap or munmap costs more than in a bare loop
+//   signalled_ns     the same where a signal delivers each call
 // BM_LongTrace: 200 million events that were never in memory.
 //   driver_MiB, engine_MiB   most resident memory of each
 
@@ -184,12 +185,16 @@ void BM_MemoryCall(benchmark::State& state) {
       std::free(block);
     }
     const double bare = std::chrono::duration<double>(Clock::now() - start).count();
-    const auto result = replayer->Run(settings);
-    if (!result.ok() || result->syscalls.mmap != kBlocks) {
-      state.SkipWithError("the blocks were not mapped");
-      return;
+    for (const bool signalled : {false, true}) {
+      settings.keep_call_sites = signalled;
+      const auto result = replayer->Run(settings);
+      if (!result.ok() || result->syscalls.mmap != kBlocks) {
+        state.SkipWithError("the blocks were not mapped");
+        return;
+      }
+      figures.Add(signalled ? "signalled_ns" : "added_ns",
+                  (result->allocator_seconds - bare) * 1e9 / (2 * kBlocks));
     }
-    figures.Add("call_added_ns", (result->allocator_seconds - bare) * 1e9 / (2 * kBlocks));
   }
   figures.Report(state);
 }

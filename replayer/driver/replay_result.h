@@ -66,6 +66,7 @@ struct SettingsInForce {
   bool aslr_disabled = false;
   bool lanes_by_fs_base = false;
   bool contents_left_out = false;  // realloc did not copy, calloc did not clear large blocks
+  uint64_t rewritten_call_sites = 0;  // of memory system calls, in libc
   bool syscalls_seen = false;  // if not: no counts, regions and system bytes as of the end only
   // One line each, of what the user should know: a recorded tunable that this
   // glibc lacks, another glibc version, ...

@@ -30,6 +30,9 @@ struct ReplaySettings {
   bool token_mode = false;
   // Let realloc copy and calloc clear even where nobody will read it.
   bool move_contents = false;
+  // Have a signal deliver each memory system call, also where libc's call sites could
+  // be rewritten: slower, and otherwise the same.
+  bool keep_call_sites = false;
   // Behind the last event call malloc_trim(0), then let so much time pass, for
   // allocators that look at the clock.
   bool trim_at_end = false;

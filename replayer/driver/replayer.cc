@@ -87,6 +87,7 @@ class Replayer::Session {
     to_engine.token_mode = settings_.token_mode;
     to_engine.placement = options.placement;
     to_engine.move_contents = settings_.move_contents;
+    to_engine.keep_call_sites = settings_.keep_call_sites;
     to_engine.trim_at_end = settings_.trim_at_end;
     to_engine.settle_ms = settings_.settle_ms;
     to_engine.ring_words = ring.bytes() / sizeof(uint64_t);

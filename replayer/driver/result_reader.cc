@@ -28,6 +28,7 @@ void ReadSettings(const SharedHeader& shared, SettingsInForce* settings) {
   settings->aslr_disabled = shared.aslr_disabled != 0;
   settings->lanes_by_fs_base = shared.lanes_by_fs_base != 0;
   settings->contents_left_out = shared.contents_left_out != 0;
+  settings->rewritten_call_sites = shared.rewritten_call_sites;
   settings->syscalls_seen = shared.syscalls_seen != 0;
 }
 

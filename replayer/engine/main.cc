@@ -148,10 +148,11 @@ const char* SetUp(Engine* engine, int ring_fd) {
   // of the trace's.
   if (engine->allocator.is_glibc) shared->initial_heap_bytes = GlibcHeldBytes();
   engine->call_ring.Init(shared, (MemoryCall*)((char*)shared + kMemoryCallsOffset), &engine->stop);
-  engine->watching = StartWatch(engine->system_calls, [](bool changed) {
+  const auto seen = [](bool changed) {
     if (changed) g_engine.region_cache.Clear();
     g_engine.call_ring.Append(g_engine.system_calls->last());
-  });
+  };
+  engine->watching = StartWatch(engine->system_calls, seen, shared->keep_call_sites == 0);
   shared->syscalls_seen = engine->watching;
   return nullptr;
 }

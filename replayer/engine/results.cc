@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include "replayer/engine/call_sites.h"
 #include "replayer/engine/glibc_heap.h"
 #include "replayer/engine/own_pages.h"
 
@@ -85,6 +86,7 @@ void WriteResults(Engine* engine, const Baseline& baseline) {
   shared->peak_system_bytes = calls.peak_bytes();
   shared->peak_system_event = calls.peak_event();
   shared->syscalls = calls.counts();
+  shared->rewritten_call_sites = CallSites::count();
   shared->peak_mappings = calls.peak_mappings();
   shared->resident_bytes = engine->resident.Measure(progress.events);
   shared->peak_resident_bytes = engine->resident.peak_bytes();

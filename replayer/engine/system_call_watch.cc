@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "replayer/engine/call_sites.h"
 #include "replayer/engine/own_pages.h"
 #include "replayer/engine/raw_syscall.h"
 
@@ -27,6 +28,7 @@ struct KernelSigaction {
 
 volatile uint8_t g_selector;  // read by the kernel: 0 allow, 1 block
 bool g_watching;
+bool g_rewriting;
 SystemCallLog* g_log;
 void (*g_seen)(bool changed);
 
@@ -35,6 +37,30 @@ void (*g_seen)(bool changed);
 bool MustBeMadeInPlace(long number) {
   return number == SYS_clone || number == SYS_clone3 || number == SYS_vfork || number == SYS_fork ||
          number == SYS_rt_sigreturn;
+}
+
+long Make(long number, const long arguments[6]) {
+  return RawSyscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+                    arguments[5]);
+}
+
+// Makes a memory call, and logs it.
+long MakeAndLog(long number, const long arguments[6]) {
+  // A thread that ends gives back its stack, which is not the allocator's.
+  if (IsOwn(arguments[0])) return Make(number, arguments);
+  g_log->Before(number, arguments);
+  const long result = Make(number, arguments);
+  const uint64_t changes = g_log->changes();
+  g_log->After(number, arguments, result);
+  g_seen(g_log->changes() != changes);
+  return result;
+}
+
+// What a rewritten call site calls, in whatever thread. Those that we watch
+// have stacks of ours, save the first.
+long OnRewrittenCall(long number, const long arguments[6]) {
+  const bool watched = IsOwn((uint64_t)arguments) || CallSites::OnMainStack((uint64_t)arguments);
+  return g_selector != 0 && watched ? MakeAndLog(number, arguments) : Make(number, arguments);
 }
 
 void OnSystemCall(int, siginfo_t* info, void* context) {
@@ -53,16 +79,12 @@ void OnSystemCall(int, siginfo_t* info, void* context) {
     registers[REG_RAX] = 0;
     return;
   }
-  // A thread that ends gives back its stack, which is not the allocator's.
-  const bool seen = SystemCallLog::IsMemoryCall(number) && !IsOwn(arguments[0]);
-  if (seen) g_log->Before(number, arguments);
-  const long result = RawSyscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
-                                 arguments[4], arguments[5]);
-  registers[REG_RAX] = result;
-  if (!seen) return;
-  const uint64_t changes = g_log->changes();
-  g_log->After(number, arguments, result);
-  g_seen(g_log->changes() != changes);
+  if (!SystemCallLog::IsMemoryCall(number)) {
+    registers[REG_RAX] = Make(number, arguments);
+    return;
+  }
+  registers[REG_RAX] = MakeAndLog(number, arguments);
+  if (g_rewriting) CallSites::Rewrite(number, registers[REG_RIP]);
 }
 
 bool Dispatch() {
@@ -72,13 +94,14 @@ bool Dispatch() {
 
 }  // namespace
 
-bool StartWatch(SystemCallLog* log, void (*seen)(bool changed)) {
+bool StartWatch(SystemCallLog* log, void (*seen)(bool changed), bool rewrite) {
   g_log = log;
   g_seen = seen;
   const KernelSigaction action = {OnSystemCall, SA_SIGINFO | SA_NODEFER | kSaRestorer,
                                   heaptape_signal_restorer, 0};
   if (RawSyscall(SYS_rt_sigaction, SIGSYS, &action, nullptr, kKernelSigsetBytes) != 0) return false;
   g_watching = Dispatch();
+  g_rewriting = g_watching && rewrite && CallSites::Init(OnRewrittenCall);
   return g_watching;
 }
 

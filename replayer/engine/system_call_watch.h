@@ -3,10 +3,11 @@
 // Island. Syscall user dispatch (Linux 5.11) turns a thread's system calls into
 // SIGSYS while a byte in memory says so, save those made from one range of
 // addresses, which here is raw_syscall.h's. The handler performs the call itself,
-// so the allocator notices nothing, and shows memory calls to the log: 1.3 us a
-// call, nothing for an allocation that makes none.
+// so the allocator notices nothing, and shows memory calls to the log. Nothing is
+// added to an allocation that makes none. A memory call from one of libc's stubs is
+// delivered by a signal once only: the stub is then rewritten (call_sites.h).
 //
-// The byte is on throughout the replay. The handler runs on the stack of whoever
+// The byte is on throughout the replay. The handler, or what stands for it, runs on the stack of whoever
 // called, with any FS base, so it uses no thread-local variable, and signals stay
 // unblocked so that SIGSYS can always be delivered: a thread that ends asks to
 // block them all, and is told that it has been done.
@@ -19,9 +20,9 @@
 namespace heaptape {
 
 // Installs the handler and watches the calling thread. `seen` is called after each
-// memory call, inside the handler, with whether the log's table has changed. False
-// if the kernel cannot do it.
-bool StartWatch(SystemCallLog* log, void (*seen)(bool changed));
+// memory call, inside the handler, with whether the log's table has changed. Call
+// sites are left as they are if `rewrite` is false. False if the kernel cannot do it.
+bool StartWatch(SystemCallLog* log, void (*seen)(bool changed), bool rewrite);
 
 // Watches another thread, the caller, if StartWatch succeeded.
 void WatchThisThread();

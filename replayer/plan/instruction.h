@@ -191,6 +191,7 @@ struct SharedHeader {
   uint32_t move_contents;  // 1: realloc copies and calloc clears though nobody reads it
   uint32_t probe_only;     // 1: answer `probes`, and do not replay
   uint32_t trim_at_end;    // 1: malloc_trim(0) behind the last event
+  uint32_t keep_call_sites;  // 1: engine/call_sites.h is not used
   uint64_t settle_ms;      // then let so much time pass (engine/settling.h)
   ProbeSlot probes[kProbedSettings];
 
@@ -220,6 +221,7 @@ struct SharedHeader {
   char allocator[256];  // the object that serves the calls, as the loader found it
   uint32_t allocator_is_glibc;
   uint32_t contents_left_out;  // 1: see engine/contents.h
+  uint32_t rewritten_call_sites;  // see engine/call_sites.h
 
   uint64_t events_done;
   uint64_t digest;

@@ -115,9 +115,7 @@ std::string CostText(const ReplayResult& result) {
     row(calls.mremap, "mremap");
     row(calls.mprotect, "mprotect");
     row(calls.madvise, "madvise");
-    table.Add({absl::StrCat("= ", Grouped(calls.brk + calls.mmap + calls.munmap + calls.mremap + calls.mprotect +
-                                          calls.madvise)),
-               "system calls for memory"});
+    table.Add({absl::StrCat("= ", Grouped(Total(calls))), "system calls for memory"});
     row(result.peak_mappings, "mappings at most");
   }
   table.Add({Grouped(result.minor_faults), "minor faults"});

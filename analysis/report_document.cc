@@ -104,7 +104,7 @@ DocumentSection ProbesSection(const FullReport& report) {
   const SyscallCounts& calls = result.syscalls;
   table.rows.push_back({"as replayed", "", Grouped(result.system_bytes), Megabytes(result.system_bytes),
                         Megabytes(result.peak_system.bytes), Grouped(result.peak_mappings),
-                        Grouped(calls.brk + calls.mmap + calls.munmap + calls.mremap + calls.mprotect + calls.madvise)});
+                        Grouped(Total(calls))});
   for (const VerdictProbe& probe : report.verdict.probes) {
     table.rows.push_back({probe.setting, probe.purpose, Grouped(probe.system_bytes), Megabytes(probe.system_bytes),
                           Megabytes(probe.peak_system_bytes), Grouped(probe.peak_mappings), Grouped(probe.system_calls)});

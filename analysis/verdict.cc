@@ -211,10 +211,6 @@ Verdict JudgeExcess(const VerdictFacts& facts) {
                                                                    MB(facts.top_bytes), " of the holes have no block behind them.")));
 }
 
-uint64_t SystemCalls(const SyscallCounts& calls) {
-  return calls.brk + calls.mmap + calls.munmap + calls.mremap + calls.mprotect + calls.madvise;
-}
-
 }  // namespace
 
 const char* MechanismName(Mechanism mechanism) {
@@ -243,7 +239,7 @@ VerdictFacts FactsOf(const ReplayResult& result, const HolesReport& holes) {
   facts.system_bytes = holes.system_bytes;
   facts.peak_system_bytes = result.peak_system.bytes;
   facts.peak_mappings = result.peak_mappings;
-  facts.system_calls = SystemCalls(result.syscalls);
+  facts.system_calls = Total(result.syscalls);
   facts.live_blocks = holes.live_blocks;
   facts.hole_bytes = holes.hole_bytes;
   facts.hole_count = holes.hole_count;

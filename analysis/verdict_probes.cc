@@ -74,9 +74,7 @@ absl::StatusOr<Verdict> FindVerdict(const ReplayResult& result, const HolesRepor
     question->probe.system_bytes = probed->system_bytes;
     question->probe.peak_system_bytes = probed->peak_system.bytes;
     question->probe.peak_mappings = probed->peak_mappings;
-    const SyscallCounts& calls = probed->syscalls;
-    question->probe.system_calls =
-        calls.brk + calls.mmap + calls.munmap + calls.mremap + calls.mprotect + calls.madvise;
+    question->probe.system_calls = Total(probed->syscalls);
     return absl::OkStatus();
   };
   for (size_t i = 0; i < questions.size(); i += 2) {

@@ -13,7 +13,9 @@
 #include "tools/record_command.h"
 #include "tools/replay_command.h"
 #include "tools/report_command.h"
+#include "tools/sweep_command.h"
 #include "tools/timeline_command.h"
+#include "tools/verify_command.h"
 
 int main(int argc, char** argv) {
   heaptape::CommandSet commands;
@@ -25,7 +27,9 @@ int main(int argc, char** argv) {
   heaptape::AddLifetimesCommand(commands);
   heaptape::AddReportCommand(commands);
   heaptape::AddTimelineCommand(commands);
+  heaptape::AddSweepCommand(commands);
   heaptape::AddDiffCommand(commands);
+  heaptape::AddVerifyCommand(commands);
   heaptape::AddInfoCommand(commands);
   heaptape::AddCatCommand(commands);
   heaptape::AddCompactCommand(commands);

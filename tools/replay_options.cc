@@ -43,7 +43,7 @@ std::string PlainNumber(const std::string& value) {
 
 }  // namespace
 
-void AddReplayOptions(CLI::App& app, ReplayOptions* options) {
+void AddTunableOptions(CLI::App& app, TunableOptions* options, const std::string& group) {
   for (const TunableOption& tunable : kTunableOptions) {
     app.add_option_function<std::string>(
            tunable.option,
@@ -51,24 +51,34 @@ void AddReplayOptions(CLI::App& app, ReplayOptions* options) {
            tunable.description)
         ->transform(ByteSize())
         ->type_name(tunable.type)
-        ->group(kSettings);
+        ->group(group);
   }
   app.add_option("--tunable", options->named_tunables, "Any other tunable; may be given several times")
       ->type_name("glibc.NAME=VALUE")
-      ->group(kSettings);
+      ->group(group);
+}
+
+void AddReplayOptions(CLI::App& app, ReplayOptions* options) {
+  AddTunableOptions(app, options, kSettings);
   app.add_option("--allocator", options->allocator,
                  "glibc, jemalloc, tcmalloc, mimalloc, or the path of a shared object")
       ->type_name("NAME|PATH")
       ->capture_default_str()
       ->group(kReplay);
+  app.add_option("--trim-at", options->trim_at, "Call malloc_trim(0) after this event, or at the end")
+      ->type_name("end|EVENT")
+      ->group(kReplay);
+  app.add_flag("--check", options->check, "Replay twice, and fail unless both agree in every address and figure")
+      ->group(kReplay);
+  AddRunOptions(app, options);
+}
+
+void AddRunOptions(CLI::App& app, ReplayOptions* options) {
   app.add_option("--glibc", options->glibc_directory, "Directory of another glibc, with its ld.so (default the system's)")
       ->type_name("DIR")
       ->group(kReplay);
   AddChoice(app, "--touch", &options->touch, {"none", "pages"},
             "What is written into blocks: nothing, or a byte into each page, so that resident bytes mean something")
-      ->group(kReplay);
-  app.add_option("--trim-at", options->trim_at, "Call malloc_trim(0) after this event, or at the end")
-      ->type_name("end|EVENT")
       ->group(kReplay);
   app.add_option("--settle", options->settle_seconds,
                  "After the last event let so much time pass, for allocators that give memory back by the clock")
@@ -78,13 +88,10 @@ void AddReplayOptions(CLI::App& app, ReplayOptions* options) {
   app.add_flag("--ignore-mallopt", options->ignore_mallopt,
                "Leave out the program's own calls of mallopt, which may override the settings")
       ->group(kReplay);
-  app.add_flag("--check", options->check, "Replay twice, and fail unless both agree in every address and figure")
-      ->group(kReplay);
 }
 
-absl::StatusOr<ReplaySettings> SettingsOf(const ReplayOptions& options) {
-  ReplaySettings settings;
-  settings.tunables.insert(options.tunables.begin(), options.tunables.end());
+absl::StatusOr<TunableMap> TunablesOf(const TunableOptions& options, const std::string& glibc_directory) {
+  TunableMap tunables(options.tunables.begin(), options.tunables.end());
   for (const std::string& named : options.named_tunables) {
     const size_t equals = named.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -92,19 +99,26 @@ absl::StatusOr<ReplaySettings> SettingsOf(const ReplayOptions& options) {
     }
     const std::string name = named.substr(0, equals);
     const std::string value = PlainNumber(named.substr(equals + 1));
-    const auto [there, is_new] = settings.tunables.emplace(name, value);
+    const auto [there, is_new] = tunables.emplace(name, value);
     if (!is_new && there->second != value) {
       return UsageError(absl::StrCat(name, " is set twice: to ", there->second, " and to ", value));
     }
   }
-  if (!settings.tunables.empty()) {
-    const absl::StatusOr<Tunables> known = Tunables::Load(options.glibc_directory);
-    if (!known.ok()) return known.status();
-    for (const auto& [name, value] : settings.tunables) {
-      const absl::StatusOr<std::string> checked = known->Check(name, value);
-      if (!checked.ok()) return UsageError(checked.status().message());
-    }
+  if (tunables.empty()) return tunables;
+  const absl::StatusOr<Tunables> known = Tunables::Load(glibc_directory);
+  if (!known.ok()) return known.status();
+  for (const auto& [name, value] : tunables) {
+    const absl::StatusOr<std::string> checked = known->Check(name, value);
+    if (!checked.ok()) return UsageError(checked.status().message());
   }
+  return tunables;
+}
+
+absl::StatusOr<ReplaySettings> SettingsOf(const ReplayOptions& options) {
+  ReplaySettings settings;
+  absl::StatusOr<TunableMap> tunables = TunablesOf(options, options.glibc_directory);
+  if (!tunables.ok()) return tunables.status();
+  settings.tunables = *std::move(tunables);
   settings.allocator = options.allocator;
   settings.glibc_directory = options.glibc_directory;
   settings.touch = options.touch == "pages" ? Touch::kPages : Touch::kNone;

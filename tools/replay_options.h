@@ -18,9 +18,12 @@
 
 namespace heaptape {
 
-struct ReplayOptions {
+struct TunableOptions {
   std::map<std::string, std::string> tunables;  // by full name, from options of their own
   std::vector<std::string> named_tunables;      // glibc.NAME=VALUE
+};
+
+struct ReplayOptions : TunableOptions {
   std::string allocator = "glibc";
   std::string glibc_directory;
   std::string touch = "none";
@@ -30,8 +33,16 @@ struct ReplayOptions {
   bool check = false;
 };
 
+// Adds those that set tunables, under the heading `group`; `options` outlives the command.
+void AddTunableOptions(CLI::App& app, TunableOptions* options, const std::string& group);
 // Adds the options to a command; `options` outlives it.
 void AddReplayOptions(CLI::App& app, ReplayOptions* options);
+// Those alone that say how to replay, whatever the settings: for commands that choose
+// settings themselves.
+void AddRunOptions(CLI::App& app, ReplayOptions* options);
+
+// What they set, by full name. A UsageError, as below.
+absl::StatusOr<TunableMap> TunablesOf(const TunableOptions& options, const std::string& glibc_directory);
 
 // What they mean. A UsageError names a tunable that glibc would silently ignore,
 // or a number that is none.

@@ -98,6 +98,15 @@ absl::StatusOr<std::string> AllocatorPath(const std::string& allocator) {
                                                  ", or the path of a shared object"));
 }
 
+std::vector<std::string> InstalledAllocators() {
+  std::vector<std::string> installed;
+  for (const KnownAllocator& known : KnownAllocators()) {
+    const std::string name(known.name);
+    if (AllocatorPath(name).ok()) installed.push_back(name);
+  }
+  return installed;
+}
+
 absl::StatusOr<EngineEnvironment> ComposeEnvironment(const Header& header,
                                                      const ReplaySettings& settings,
                                                      const Tunables& known) {

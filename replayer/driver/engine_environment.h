@@ -49,6 +49,9 @@ absl::StatusOr<EngineEnvironment> ComposeEnvironment(const Header& header,
 // known names, sought where distributions put libraries. Empty for "glibc".
 absl::StatusOr<std::string> AllocatorPath(const std::string& allocator);
 
+// The known names, glibc aside, of which a shared object is there.
+std::vector<std::string> InstalledAllocators();
+
 }  // namespace heaptape
 
 #endif  // HEAPTAPE_REPLAYER_DRIVER_ENGINE_ENVIRONMENT_H_

@@ -30,6 +30,10 @@ constexpr uint64_t kWindowBytes = 64 << 20;
 
 constexpr std::chrono::milliseconds kProgressInterval(100);
 
+// An engine that was told to stop and has not after so long is in a call that does
+// not come back.
+constexpr std::chrono::seconds kStopPatience(5);
+
 // A replay that was stopped behind more events than this is not joined with the
 // trace: whoever stops it does not want to wait.
 constexpr uint64_t kMostEventsToJoin = 100'000'000;
@@ -140,6 +144,11 @@ class Replayer::Session {
       if (!GoOn(1, outcome == nullptr ? 0 : outcome->totals.events)) break;
       AwaitEngine(shared, seen);
     }
+    if (hangs_) {
+      process_.reset();
+      return absl::DeadlineExceededError(
+          "a call of the allocator does not come back, so there is no result");
+    }
     const absl::Status ended = process_->Wait();
     if (!ended.ok()) return ended;
     calls_->Drain();
@@ -175,13 +184,20 @@ class Replayer::Session {
     if (now - reported_ < kProgressInterval) return true;
     reported_ = now;
     if (process_->HasExited()) return false;
+    if (stop_asked_.has_value()) {
+      hangs_ = now - *stop_asked_ > kStopPatience;
+      return !hangs_;
+    }
     if (progress_ == nullptr) return true;
     const uint64_t committed = __atomic_load_n(&header_of_shared()->committed, __ATOMIC_ACQUIRE);
     const uint64_t consumed = __atomic_load_n(&header_of_shared()->consumed, __ATOMIC_ACQUIRE);
     const double done = committed == 0 ? 0 : static_cast<double>(consumed) / committed;
     position_.fraction = std::max(position_.fraction, fraction * done);
     position_.events = std::max(position_.events, static_cast<uint64_t>(events * done));
-    if (!progress_(position_)) __atomic_store_n(&header_of_shared()->stop, 1, __ATOMIC_RELAXED);
+    if (!progress_(position_)) {
+      __atomic_store_n(&header_of_shared()->stop, 1, __ATOMIC_RELAXED);
+      stop_asked_ = now;
+    }
     return true;
   }
 
@@ -190,6 +206,8 @@ class Replayer::Session {
   const MemoryCallSink& memory_calls_;
   const Clock::time_point started_;
   Clock::time_point reported_;
+  std::optional<Clock::time_point> stop_asked_;
+  bool hangs_ = false;  // and was told to stop
   ReplayPosition position_;
   EngineEnvironment environment_;
   std::optional<SharedMemory> shared_;

@@ -54,7 +54,8 @@ class Replayer {
 
   // Errors: InvalidArgument or NotFound for wrong settings, FailedPrecondition for
   // those that glibc does not heed, Internal if the
-  // allocator crashed or the engine failed, Aborted if settings.check is set and
+  // allocator crashed or the engine failed, DeadlineExceeded if it was to be stopped
+  // and is in a call of the allocator that does not come back, Aborted if settings.check is set and
   // two replays differ, ResourceExhausted if there are too many live blocks, those
   // of the event source. `memory_calls`, if set, is told of every memory system
   // call of the allocator, on this thread, while the replay runs.

@@ -88,6 +88,13 @@ absl::string_view TunableOfVariable(absl::string_view variable) {
   return "";
 }
 
+absl::string_view VariableOfTunable(absl::string_view tunable) {
+  for (const Alias& alias : kAliases) {
+    if (tunable == alias.tunable) return alias.variable;
+  }
+  return "";
+}
+
 absl::string_view NearestVariable(absl::string_view variable) {
   absl::string_view nearest;
   size_t nearest_distance = variable.size() / 3 + 1;

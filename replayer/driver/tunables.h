@@ -51,6 +51,8 @@ class Tunables {
 // The tunable that one of the older variables sets, as MALLOC_ARENA_MAX does; empty
 // if that is none of them.
 absl::string_view TunableOfVariable(absl::string_view variable);
+// The other way round.
+absl::string_view VariableOfTunable(absl::string_view tunable);
 // The one of them that `variable` probably stands for; empty if there is none near.
 absl::string_view NearestVariable(absl::string_view variable);
 

@@ -116,6 +116,9 @@ struct Sample {
 struct SyscallCounts {
   uint64_t brk, mmap, munmap, mremap, mprotect, madvise;
 };
+constexpr uint64_t Total(const SyscallCounts& calls) {
+  return calls.brk + calls.mmap + calls.munmap + calls.mremap + calls.mprotect + calls.madvise;
+}
 
 // One memory system call of the allocator, in the order they were made.
 struct MemoryCall {

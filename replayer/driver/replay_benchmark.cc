@@ -10,11 +10,11 @@
 // BM_MemoryCall: blocks that are mapped and unmapped one by one.
 //   added_ns         what a call of mmap or munmap costs more than in a bare loop
 //   signalled_ns     the same where a signal delivers each call
-// BM_LongTrace: 200 million events that were never in memory.
-//   driver_MiB, engine_MiB   most resident memory of each
+// BM_LongTrace: a milliard events that were never in memory, or HEAPTAPE_EVENTS.
+//   driver_MiB, engine_MiB   most resident memory of each, what they share in both
+//   total_x                  the sum, over 1 GiB
 
 #include <malloc.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -28,8 +28,10 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
+#include "replayer/driver/endless_source.h"
 #include "replayer/driver/event_source.h"
 #include "replayer/driver/replayer.h"
+#include "replayer/driver/resident_peak.h"
 #include "testdata/run_program.h"
 
 namespace heaptape {
@@ -52,8 +54,8 @@ class Figures {
   std::map<std::string, std::vector<double>> values_;
 };
 
-ReplayResult Run(Replayer& replayer) {
-  absl::StatusOr<ReplayResult> result = replayer.Run({});
+ReplayResult Run(Replayer& replayer, const ReplayProgress& progress = nullptr) {
+  absl::StatusOr<ReplayResult> result = replayer.Run({}, progress);
   if (!result.ok()) {
     std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
     std::exit(1);
@@ -103,24 +105,11 @@ void BM_FourThreads(benchmark::State& state) {
 BENCHMARK(BM_OneThread)->Iterations(5)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_FourThreads)->Iterations(5)->Unit(benchmark::kMillisecond);
 
-class Random {
- public:
-  uint64_t Next() {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return state_;
-  }
-
- private:
-  uint64_t state_ = 88172645463325252;
-};
-
 // A few calls by one of the threads, then by another.
 std::vector<Event> ManyThreads(int count, uint32_t threads) {
   std::vector<Event> events;
   std::vector<uint64_t> live(20000);
-  Random random;
+  Xorshift random;
   uint32_t thread = 0;
   uint64_t next = 16;
   while (events.size() < static_cast<size_t>(count)) {
@@ -200,60 +189,24 @@ void BM_MemoryCall(benchmark::State& state) {
 }
 BENCHMARK(BM_MemoryCall)->Iterations(5)->Unit(benchmark::kMillisecond);
 
-// Makes up a trace as it is read: 100,000 live blocks, freed at random.
-class EndlessSource : public EventSource {
- public:
-  explicit EndlessSource(uint64_t count) : count_(count), live_(100000) {}
-
-  const Header& header() const override { return header_; }
-  absl::StatusOr<bool> Next(std::vector<Event>* events) override {
-    first_event_ = health_.last_event + 1;
-    events->clear();
-    if (health_.last_event >= count_) return false;
-    while (events->size() < 65536) {
-      const uint64_t dice = random_.Next();
-      uint64_t& block = live_[(dice >> 32) % live_.size()];
-      events->push_back({.address = block, .kind = EventKind::kFree});
-      if (block == 0) block = next_ += 1024;
-      events->push_back({.address = block, .size = 16 + dice % 200});
-    }
-    health_.last_event += events->size();
-    return true;
-  }
-  uint64_t first_event() const override { return first_event_; }
-  const TraceHealth& health() const override { return health_; }
-  double fraction_read() const override {
-    return static_cast<double>(health_.last_event) / count_;
-  }
-
- private:
-  const uint64_t count_;
-  Header header_;
-  TraceHealth health_;
-  Random random_;
-  std::vector<uint64_t> live_;
-  uint64_t next_ = 16;
-  uint64_t first_event_ = 1;
-};
-
-double MostMiB(int who) {
-  rusage usage;
-  getrusage(who, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
-}
-
 void BM_LongTrace(benchmark::State& state) {
-  const uint64_t count = uint64_t{200} * 1000000;
+  constexpr double kMiB = 1 << 20;
+  const char* events = std::getenv("HEAPTAPE_EVENTS");
+  const uint64_t count = events != nullptr ? std::strtoull(events, nullptr, 10) : 1000000000;
   for (auto _ : state) {
-    const auto replayer = Make([count]() -> absl::StatusOr<std::unique_ptr<EventSource>> {
-      return std::make_unique<EndlessSource>(count);
+    ResidentPeak peak;
+    const auto replayer = Make(MadeUpEvents(count));
+    const ReplayResult result = Run(*replayer, [&](const ReplayPosition&) {
+      peak.LookAtEngine();
+      return true;
     });
-    const ReplayResult result = Run(*replayer);
     state.counters["events"] = static_cast<double>(result.events_done);
-    state.counters["events_a_second"] = static_cast<double>(result.events_done) / result.replay_seconds;
+    state.counters["events_a_second"] =
+        static_cast<double>(result.events_done) / result.replay_seconds;
+    state.counters["driver_MiB"] = peak.driver_bytes() / kMiB;
+    state.counters["engine_MiB"] = peak.engine_bytes() / kMiB;
+    state.counters["total_x"] = (peak.driver_bytes() + peak.engine_bytes()) / kMiB / 1024;
   }
-  state.counters["driver_MiB"] = MostMiB(RUSAGE_SELF);
-  state.counters["engine_MiB"] = MostMiB(RUSAGE_CHILDREN);
 }
 BENCHMARK(BM_LongTrace)->Iterations(1)->Unit(benchmark::kSecond);
 

@@ -64,6 +64,12 @@ void PrepareOwnForReading(const void* memory, size_t bytes) {
   Prepare(memory, bytes, kPopulateRead);
 }
 
+void ReleaseOwnFile(const void* memory, size_t bytes) {
+  const uint64_t lo = (uint64_t)memory & ~(kPageBytes - 1);
+  const uint64_t hi = ((uint64_t)memory + bytes) & ~(kPageBytes - 1);
+  RawSyscall(SYS_madvise, lo, hi - lo, MADV_DONTNEED);
+}
+
 uint64_t MinorFaults() {
   struct rusage usage;
   RawSyscall(SYS_getrusage, RUSAGE_SELF, &usage);

@@ -32,6 +32,10 @@ bool IsOwn(uint64_t address);
 void PrepareOwn(void* memory, size_t bytes);
 void PrepareOwnForReading(const void* memory, size_t bytes);
 
+// Takes pages of a mapped file out of memory, as far as this process holds them there;
+// the file keeps what it has. A last page of which only a part is named stays.
+void ReleaseOwnFile(const void* memory, size_t bytes);
+
 // Minor faults of the process so far, and those that Prepare* caused.
 uint64_t MinorFaults();
 uint64_t OwnMinorFaults();

@@ -15,6 +15,10 @@ namespace {
 // long a request to stop may go unnoticed.
 constexpr uint64_t kStretch = 16 << 10;
 
+// Words read that stay in the address space. A plan that is kept can be of hundreds of
+// megabytes, and is resident in the driver already.
+constexpr uint64_t kReadWords = 1 << 20;
+
 constexpr long kWaitNs = 50'000'000;
 
 }  // namespace
@@ -27,7 +31,7 @@ const char* PlanRing::Init(int fd, SharedHeader* shared, const volatile int* sto
   words_ = (const uint64_t*)MapOwnFile(fd, 0, words * sizeof(uint64_t), false);
   if (words_ == nullptr) return "cannot map the ring";
   mask_ = words - 1;
-  position_ = prepared_ = wait_ns_ = 0;
+  position_ = prepared_ = released_ = wait_ns_ = 0;
   return nullptr;
 }
 
@@ -56,6 +60,11 @@ bool PlanRing::Next(const uint64_t** begin, const uint64_t** end) {
   uint64_t count = committed - position_;
   if (count > kStretch) count = kStretch;
   if (count > mask_ + 1 - at) count = mask_ + 1 - at;
+  if (at == 0) prepared_ = released_ = 0;
+  if (at - released_ >= kReadWords) {
+    ReleaseOwnFile(words_ + released_, (at - released_) * sizeof(uint64_t));
+    released_ = at;
+  }
   if (at + count > prepared_) {
     PrepareOwnForReading(words_ + prepared_, (at + count - prepared_) * sizeof(uint64_t));
     prepared_ = at + count;

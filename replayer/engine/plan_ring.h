@@ -35,7 +35,9 @@ class PlanRing {
   const uint64_t* words_;
   uint64_t mask_;
   uint64_t position_;  // words given out
-  uint64_t prepared_;  // words of the ring whose pages are present
+  // Words of the ring since its beginning whose pages have been made present, and
+  // those whose pages are not any more.
+  uint64_t prepared_, released_;
   uint64_t wait_ns_;
 };
 

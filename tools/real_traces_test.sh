@@ -42,6 +42,8 @@ for trace in "${traces[@]}"; do
   ((1000 * bytes < most[$trace] * events)) || { echo "$trace: compacted, $bytes bytes for $events events"; exit 1; }
 done
 
+# Nothing but times may differ between a quiet machine and a busy one.
+figures='del(.replay_seconds, .allocator_seconds, .minor_faults)'
 busy=()
 trap 'kill "${busy[@]}"' EXIT
 for ((core = 0; core < $(nproc); ++core)); do
@@ -50,10 +52,25 @@ for ((core = 0; core < $(nproc); ++core)); do
 done
 for trace in "${traces[@]}"; do
   "$heaptape" replay --check --format=json "$trace.heaptape" >"$trace.busy"
-  # Nothing but times may differ between a quiet machine and a busy one.
   for run in quiet busy; do
-    jq 'del(.replay_seconds, .allocator_seconds, .minor_faults)' "$trace.$run" >"$trace.$run.figures"
+    jq "$figures" "$trace.$run" >"$trace.$run.figures"
   done
   diff "$trace.quiet.figures" "$trace.busy.figures"
   echo "$trace: $(jq -r '"\(.trace.events) events, \(.trace.threads) threads, digest \(.digest)"' "$trace.busy")"
+done
+
+# Ten replays agree under every allocator that there is, processors still busy.
+for allocator in glibc jemalloc tcmalloc mimalloc; do
+  for trace in "${traces[@]}"; do
+    for run in {1..10}; do
+      "$heaptape" replay --allocator="$allocator" --format=json "$trace.heaptape" >run.json 2>run.error || {
+        grep -q 'not installed' run.error || { cat run.error; exit 1; }
+        echo "skipped $allocator: not installed"
+        continue 3
+      }
+      jq "$figures" run.json >"run.$run"
+      diff run.1 "run.$run" || { echo "$trace under $allocator: run $run differs from the first"; exit 1; }
+    done
+    echo "$trace under $allocator: ten times $(jq -r .digest run.json)"
+  done
 done

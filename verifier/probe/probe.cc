@@ -91,17 +91,31 @@ void TakeSettings(const char* entry) {
   }
 }
 
-void TakeEnvironment() {
+// The variables that malloc's settings may come from; how many bytes they fill.
+uint32_t TakeEnvironment(char* to, size_t capacity, void (*take)(const char* entry)) {
   size_t size = 0;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     if (!raw::HasPrefix(*entry, "GLIBC_TUNABLES=") && !raw::HasPrefix(*entry, "MALLOC_")) continue;
-    TakeSettings(*entry);
+    if (take != nullptr) take(*entry);
     const size_t length = strlen(*entry) + 1;
-    if (size + length > sizeof(g_report->environment)) continue;
-    memcpy(g_report->environment + size, *entry, length);
+    if (size + length > capacity) continue;
+    memcpy(to + size, *entry, length);
     size += length;
   }
-  g_report->environment_bytes = static_cast<uint32_t>(size);
+  return static_cast<uint32_t>(size);
+}
+
+// The object that serves malloc.
+bool FindServer(Dl_info* server) {
+  const ElfW(Sym)* symbol = nullptr;
+  const int found = dladdr1(reinterpret_cast<void*>(malloc), server,
+                            reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)), RTLD_DL_SYMENT);
+  if (found == 0) return false;
+  if (symbol == nullptr || symbol->st_shndx != SHN_UNDEF) return true;
+  // In a program with fixed addresses, a function's is that of the program's own way
+  // to it.
+  void* const next = dlsym(RTLD_NEXT, "malloc");
+  return next != nullptr && dladdr(next, server) != 0;
 }
 
 // Where libc is loaded; 0 unless it is the file whose layout is known.
@@ -128,6 +142,7 @@ void ReadParameters(MallocParameters* parameters) {
   allocator.malloc = malloc;
   allocator.free = free;
   ProbeReport& report = *g_report;
+  report.child_pid = raw::ProcessId();
   // Before the heap is made use of, since top_pad shows only then.
   ProbeSettings(allocator, report.probes);
   ReadParameters(&report.at_start);
@@ -205,11 +220,15 @@ void FollowFork() {
     report.parent_pid = static_cast<int>(raw::Syscall(SYS_getppid));
     raw::Syscall(SYS_readlinkat, AT_FDCWD, raw::Word("/proc/self/exe"), raw::Word(report.program),
                  sizeof(report.program) - 1);
+    const int command = raw::Open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    if (command >= 0) {
+      raw::Read(command, report.command, sizeof(report.command) - 1);
+      raw::Close(command);
+    }
     memcpy(report.probes, g_request.probes, sizeof(report.probes));
-    TakeEnvironment();
+    report.environment_bytes = TakeEnvironment(report.environment, sizeof(report.environment), TakeSettings);
     Dl_info server, libc;
-    if (dladdr(reinterpret_cast<void*>(malloc), &server) != 0 &&
-        dladdr(reinterpret_cast<void*>(gnu_get_libc_version), &libc) != 0) {
+    if (FindServer(&server) && dladdr(reinterpret_cast<void*>(gnu_get_libc_version), &libc) != 0) {
       report.is_glibc = server.dli_fbase == libc.dli_fbase;
       Copy(report.allocator, sizeof(report.allocator), server.dli_fname);
       Copy(report.libc, sizeof(report.libc), libc.dli_fname);
@@ -224,7 +243,11 @@ void FollowFork() {
 }
 
 [[gnu::destructor]] void End() {
-  if (g_report == nullptr || g_report->is_glibc == 0 || g_report->pid != raw::ProcessId()) return;
+  if (g_report == nullptr || g_report->pid != raw::ProcessId()) return;
+  g_report->later_environment_bytes =
+      TakeEnvironment(g_report->later_environment, sizeof(g_report->later_environment), nullptr);
+  g_report->ended = 1;
+  if (g_report->is_glibc == 0) return;
   MallocParameters now = {};
   ReadParameters(&now);
   // A program that never called malloc has left the settings unread.

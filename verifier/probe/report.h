@@ -32,21 +32,25 @@ struct ProbeReport {
   uint32_t written;  // 1, the last thing to be stored before the program's own code runs
   int32_t pid;
   int32_t parent_pid;
+  int32_t child_pid;  // of the child in which settings were tried out
   uint32_t is_glibc;  // that serves malloc
   uint32_t probed;    // `probes` and `at_start` are answered
   uint32_t parameters_known;
   uint32_t mallopt_calls;
   int32_t last_parameter, last_value;  // of the last of them
-  uint32_t environment_bytes;
+  uint32_t environment_bytes, later_environment_bytes;
+  uint32_t ended;  // of its own accord: `later_environment` holds
   ProbeSlot probes[kProbedSettings];
   MallocParameters at_start;
   MallocParameters now;  // as of the last call of mallopt, or the program's end
   char program[256];
+  char command[256];    // its beginning, each argument with its end
   char allocator[256];  // the object that serves malloc
   char libc[256];
   char glibc_version[32];
   // GLIBC_TUNABLES and MALLOC_*: as NAME=VALUE, each with its end.
   char environment[4096];
+  char later_environment[4096];  // at its end
 };
 
 }  // namespace heaptape

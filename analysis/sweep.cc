@@ -24,6 +24,7 @@ absl::StatusOr<SweepRow> RowOf(const SweepPoint& point, const ReplayResult& resu
   row.peak = {result.peak_requested.bytes, result.peak_usable.bytes, result.peak_system.bytes,
               result.peak_resident.bytes};
   row.end = {result.requested_bytes, result.usable_bytes, result.system_bytes, result.resident_bytes};
+  row.peak_event = result.peak_system.event;
   row.trimmable_bytes = holes.trimmable_bytes;
   if (result.unsettled.has_value()) {
     row.unsettled_system_bytes = result.unsettled->system_bytes;
@@ -104,6 +105,7 @@ class Runner {
     settings.tunables = point.tunables;
     settings.allocator = point.allocator;
     settings.trim_at_end = point.trim_at_end;
+    if (point.allocator == "glibc") settings.settle_ms = 0;  // it does not look at the clock
     Clock::time_point moved = Clock::now();
     uint64_t events = 0;
     bool hangs = false;

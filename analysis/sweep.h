@@ -32,6 +32,7 @@ struct SweepRow {
     bool operator==(const Bytes&) const = default;
   };
   Bytes peak, end;
+  uint64_t peak_event = 0;       // after which system bytes were greatest
   uint64_t trimmable_bytes = 0;  // at the end
   // Before time passed, where that was asked for.
   uint64_t unsettled_system_bytes = 0, unsettled_resident_bytes = 0;
@@ -54,7 +55,8 @@ struct Sweep {
 };
 
 struct SweepOptions {
-  // How all rows are replayed; tunables, allocator and trim_at_end are those of the rows.
+  // How all rows are replayed; tunables, allocator and trim_at_end are those of the rows,
+  // and time passes at the end for other allocators than glibc's.
   ReplaySettings settings;
   unsigned jobs = 2;
   // A row that does not get on for so long has failed.

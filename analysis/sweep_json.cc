@@ -1,9 +1,13 @@
 #include "analysis/sweep_json.h"
 
+#include <cstdint>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace heaptape {
 namespace {
@@ -18,6 +22,7 @@ void VisitFigures(Row& row, const Visit& visit) {
   visit("/peak/usable_bytes", row.peak.usable);
   visit("/peak/system_bytes", row.peak.system);
   visit("/peak/resident_bytes", row.peak.resident);
+  visit("/peak/system_event", row.peak_event);
   visit("/end/requested_bytes", row.end.requested);
   visit("/end/usable_bytes", row.end.usable);
   visit("/end/system_bytes", row.end.system);
@@ -36,6 +41,41 @@ void VisitFigures(Row& row, const Visit& visit) {
   visit("/digest", row.digest);
   visit("/replay_seconds", row.replay_seconds);
   visit("/allocator_seconds", row.allocator_seconds);
+}
+
+// What each figure is more than that of the recorded settings.
+ordered_json ChangesJson(const SweepRow& row, const SweepRow& recorded) {
+  ordered_json before, changes;
+  VisitFigures(recorded, [&before](const char* where, const auto& figure) { before[where] = figure; });
+  VisitFigures(row, [&](const char* where, const auto& figure) {
+    const std::string path = where;
+    if (path == "/digest" || path == "/peak/system_event" || path.rfind("/before_settling", 0) == 0) return;
+    if constexpr (std::is_floating_point_v<std::decay_t<decltype(figure)>>) {
+      changes[Pointer(where)] = figure - before[where].get<double>();
+    } else {
+      changes[Pointer(where)] = static_cast<int64_t>(figure - before[where].get<uint64_t>());
+    }
+  });
+  return changes;
+}
+
+ordered_json LinesJson(const SettingLines& way) {
+  return {{"id", way.id}, {"where", way.where}, {"lines", way.lines}, {"reach", way.reach}};
+}
+
+ordered_json RecommendedJson(const SweepReport& report) {
+  const Recommendation& advice = report.recommendation;
+  if (!advice.row.has_value()) return nullptr;
+  ordered_json json = SweepRowJson(report.sweep.rows[*advice.row]);
+  json["changes"] = ChangesJson(report.sweep.rows[*advice.row], report.sweep.rows.front());
+  json["freeze"] = advice.freeze;
+  json["price"] = advice.price;
+  json["warnings"] = advice.warnings;
+  // The first way is the environment's: "export NAME=VALUE".
+  json["environment"] = absl::StripPrefix(report.lines.front().lines.front(), "export ");
+  json["lines"] = ordered_json::array();
+  for (const SettingLines& way : report.lines) json["lines"].push_back(LinesJson(way));
+  return json;
 }
 
 }  // namespace
@@ -69,6 +109,39 @@ absl::StatusOr<SweepRow> ParseSweepRow(const ordered_json& json) try {
   return row;
 } catch (const ordered_json::exception& error) {
   return absl::InvalidArgumentError(absl::StrCat("not a row of a sweep: ", error.what()));
+}
+
+ordered_json SweepJson(const SweepReport& report) {
+  const Sweep& sweep = report.sweep;
+  const Recommendation& advice = report.recommendation;
+  ordered_json rows = ordered_json::array();
+  for (size_t i : report.ranked) {
+    ordered_json row = SweepRowJson(sweep.rows[i]);
+    if (sweep.rows[i].ok()) {
+      row["changes"] = ChangesJson(sweep.rows[i], sweep.rows.front());
+      row["held_bytes"] = HeldBytes(sweep, sweep.rows[i]);
+    }
+    row["remarks"] = RemarksOn(sweep, sweep.rows[i]);
+    rows.push_back(std::move(row));
+  }
+  ordered_json alternatives = ordered_json::array();
+  for (const Alternative& other : advice.alternatives) {
+    alternatives.push_back({{"lever", other.lever},
+                            {"best", PointName(sweep.rows[other.row].point)},
+                            {"gained_bytes", other.gained_bytes},
+                            {"why", other.why}});
+  }
+  return {
+      {"trace", report.trace},
+      {"events", sweep.recorded.events_done},
+      {"touch", sweep.recorded.settings.touch == Touch::kPages ? "pages" : "none"},
+      {"stopped", sweep.stopped},
+      {"rows", rows},
+      {"recommended", RecommendedJson(report)},
+      {"reason", advice.reason},
+      {"mechanism", MechanismName(advice.verdict.mechanism)},
+      {"alternatives", alternatives},
+  };
 }
 
 }  // namespace heaptape

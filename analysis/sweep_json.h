@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "analysis/sweep.h"
+#include "analysis/sweep_report.h"
 #include "nlohmann/json.hpp"
 
 namespace heaptape {
@@ -15,6 +16,10 @@ nlohmann::ordered_json SweepRowJson(const SweepRow& row);
 
 // The row that `json` was made from. InvalidArgument if it was made from none.
 absl::StatusOr<SweepRow> ParseSweepRow(const nlohmann::ordered_json& json);
+
+// The report of `heaptape sweep --format=json`: rows in order of rank, each with its
+// changes from the recorded settings; what is recommended, or null and why.
+nlohmann::ordered_json SweepJson(const SweepReport& report);
 
 }  // namespace heaptape
 

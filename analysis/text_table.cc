@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_format.h"
 
 namespace heaptape {
@@ -34,7 +35,10 @@ std::string ShortSize(uint64_t bytes) {
   return absl::StrCat(bytes, kUnits[unit]);
 }
 
-std::string Printable(absl::string_view text) { return absl::Utf8SafeCHexEscape(text); }
+std::string Printable(absl::string_view text) {
+  // Quotes are harmless, and stand in lines to paste.
+  return absl::StrReplaceAll(absl::Utf8SafeCHexEscape(text), {{"\\\\", "\\\\"}, {"\\\"", "\""}, {"\\'", "'"}});
+}
 
 TextTable::TextTable(std::string alignment) : alignment_(std::move(alignment)) {}
 

@@ -23,7 +23,6 @@ constexpr uint64_t kManyPins = 50;
 // So many mappings, and so many times as many as without settings, are too many.
 constexpr uint64_t kManyMappings = 1000;
 constexpr uint64_t kTimesMore = 10;
-constexpr uint64_t kMapLimit = 65530;  // vm.max_map_count unless raised
 
 double Share(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);

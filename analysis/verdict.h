@@ -47,6 +47,9 @@ enum class Mechanism {
 // "moving mmap threshold".
 const char* MechanismName(Mechanism mechanism);
 
+// Mappings that the kernel allows a process: vm.max_map_count, unless raised.
+inline constexpr uint64_t kMapLimit = 65530;
+
 // What a replay with one setting changed came to.
 struct VerdictProbe {
   std::string setting = {};  // "glibc.malloc.arena_max=1", or "no settings"

@@ -17,6 +17,10 @@
 #include "analysis/sweep.h"
 #include "analysis/sweep_journal.h"
 #include "analysis/sweep_json.h"
+#include "analysis/sweep_report.h"
+#include "analysis/sweep_text.h"
+#include "analysis/trace_summary.h"
+#include "proto/trace_reader.h"
 #include "proto/version.h"
 #include "replayer/driver/engine_environment.h"
 #include "replayer/driver/replayer.h"
@@ -97,6 +101,14 @@ absl::StatusOr<nlohmann::ordered_json> JournalKey(const SweepFlags& flags) {
   };
 }
 
+absl::StatusOr<SweepReport> Reported(const std::string& trace, Sweep sweep) {
+  absl::StatusOr<std::unique_ptr<TraceReader>> reader = TraceReader::Open(trace);
+  if (!reader.ok()) return reader.status();
+  const absl::StatusOr<TraceSummary> summary = Summarize(trace, reader->get());
+  if (!summary.ok()) return summary.status();
+  return MakeSweepReport(trace, std::move(sweep), summary->duration_ns);
+}
+
 absl::StatusOr<int> RunSweepCommand(const SweepFlags& flags) {
   const absl::StatusOr<std::vector<SweepPoint>> points = PointsOf(flags);
   if (!points.ok()) return points.status();
@@ -122,7 +134,7 @@ absl::StatusOr<int> RunSweepCommand(const SweepFlags& flags) {
   if (journal.ok()) options.known = (*journal)->known();
   const InterruptFlag interrupt;
   ProgressLine line("sweeping");
-  const absl::StatusOr<Sweep> sweep = RunSweep(
+  absl::StatusOr<Sweep> sweep = RunSweep(
       replayer->get(), *points, options,
       [&journal](const SweepRow& row) {
         if (journal.ok()) (*journal)->Add(row);
@@ -135,10 +147,14 @@ absl::StatusOr<int> RunSweepCommand(const SweepFlags& flags) {
   if (!sweep.ok()) return sweep.status();
   if (journal.ok() && !sweep->stopped) (*journal)->Remove();
 
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const SweepRow& row : sweep->rows) rows.push_back(SweepRowJson(row));
-  if (absl::Status status = WriteStandardOutput(JsonText({{"rows", rows}})); !status.ok()) return status;
-  return sweep->stopped ? kExitFailed : kExitOk;
+  absl::StatusOr<SweepReport> report = Reported(flags.trace, *std::move(sweep));
+  if (!report.ok()) return report.status();
+  const std::string text = flags.format == "json"       ? JsonText(SweepJson(*report))
+                           : flags.format == "csv"      ? SweepCsv(*report)
+                           : flags.format == "markdown" ? SweepMarkdown(*report)
+                                                        : SweepText(*report);
+  if (absl::Status status = WriteStandardOutput(text); !status.ok()) return status;
+  return report->sweep.stopped ? kExitFailed : kExitOk;
 }
 
 }  // namespace
@@ -146,6 +162,7 @@ absl::StatusOr<int> RunSweepCommand(const SweepFlags& flags) {
 void AddSweepCommand(CommandSet& commands) {
   auto flags = std::make_shared<SweepFlags>();
   flags->replay.touch = "pages";
+  flags->replay.settle_seconds = 15;
   CLI::App& app = commands.Add("sweep", "Replays a trace under many settings and allocators, ranks them, and recommends one.",
                                [flags] { return RunSweepCommand(*flags); });
   app.add_option("TRACE", flags->trace, "The trace")->required();
@@ -167,6 +184,8 @@ void AddSweepCommand(CommandSet& commands) {
       "(glibc, jemalloc, tcmalloc, mimalloc, a path) or \"trim\" (no, end: malloc_trim(0) at the end).\n"
       "The recorded settings and trim_threshold=128K are always tried: the latter is its own default and only\n"
       "stops the mmap threshold from moving, which tells what a value does from what setting it does.\n"
+      "Other allocators give memory back by the clock: they are given the time of --settle at the end, of which a\n"
+      "replay takes little, and what they held before is remarked.\n"
       "A sweep that is ended leaves TRACE.sweep, and the same command goes on from there.");
 }
 

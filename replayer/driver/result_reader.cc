@@ -55,7 +55,7 @@ void Join(const PlanBlock& plan, LiveBlock* block) {
 
 // Slots that hold a block at the end. Which those are only the plan can tell
 // without looking at all that were ever used, so without one all are looked at.
-void ReadBlocks(const char* shared_memory, const std::vector<PlanBlock>* plan_blocks,
+void ReadBlocks(const char* shared_memory, const PlanBlocks* plan_blocks,
                 ReplayResult* result) {
   const Slot* slots = At<Slot>(shared_memory, kSlotsOffset);
   const uint64_t live = At<SharedHeader>(shared_memory, 0)->live_blocks;

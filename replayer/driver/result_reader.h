@@ -11,6 +11,7 @@
 
 #include "proto/trace_reader.h"
 #include "replayer/driver/replay_result.h"
+#include "replayer/plan/plan_block.h"
 #include "replayer/plan/plan_compiler.h"
 
 namespace heaptape {
@@ -18,7 +19,7 @@ namespace heaptape {
 // What compiling a whole plan has left behind.
 struct PlanOutcome {
   PlanTotals totals;
-  std::vector<PlanBlock> blocks;  // by slot
+  PlanBlocks blocks;  // by slot
   std::vector<uint64_t> sample_requested_bytes;
   TraceHealth health;
 };

@@ -29,6 +29,7 @@
 #include "proto/event.h"
 #include "replayer/plan/address_table.h"
 #include "replayer/plan/instruction.h"
+#include "replayer/plan/plan_block.h"
 #include "replayer/plan/sample_schedule.h"
 
 namespace heaptape {
@@ -46,18 +47,6 @@ struct PlanOptions {
   bool placement = false;
 
   bool operator==(const PlanOptions&) const = default;
-};
-
-// What the trace says of a live block.
-struct PlanBlock {
-  uint64_t recorded_address = 0;
-  // The event that gave the block its present size and place: its allocation or
-  // the last realloc. 0: the slot is empty.
-  uint64_t event = 0;
-  uint64_t requested_bytes = 0;
-  uint32_t thread = 0;
-  EventKind kind = EventKind::kMalloc;
-  uint8_t alignment_log2 = 0;
 };
 
 struct PlanTotals {
@@ -81,6 +70,8 @@ struct PlanTotals {
 class PlanCompiler {
  public:
   explicit PlanCompiler(const PlanOptions& options = {}) : options_(options) {}
+  PlanCompiler(const PlanCompiler&) = delete;
+  PlanCompiler& operator=(const PlanCompiler&) = delete;
 
   // Appends the instructions for `events`, numbered from `first_event` on, to
   // *words. Numbers never go back; a gap is skipped over. False once nothing
@@ -93,7 +84,7 @@ class PlanCompiler {
 
   const PlanTotals& totals() const { return totals_; }
   // By slot. An engine that has done the plan so far holds exactly these.
-  const std::vector<PlanBlock>& blocks() const { return blocks_; }
+  const PlanBlocks& blocks() const { return blocks_; }
   const SampleSchedule& samples() const { return samples_; }
 
  private:
@@ -105,6 +96,7 @@ class PlanCompiler {
 
   enum class LaneState : uint8_t { kUnused, kRunning, kEnded };
 
+  void LookAhead(absl::Span<const Event> events, size_t i);
   bool AddAll(uint64_t first_event, absl::Span<const Event> events, std::vector<uint64_t>* words);
   void AddOne(const Event& event);
   void Allocate(const Event& event, Op op, uint64_t size);
@@ -131,8 +123,8 @@ class PlanCompiler {
   PlanTotals totals_;
   std::vector<uint64_t>* words_ = nullptr;
 
-  AddressTable table_;
-  std::vector<PlanBlock> blocks_;
+  PlanBlocks blocks_;
+  AddressTable table_{&blocks_};
   std::vector<uint32_t> free_slots_;  // last in, first out
   uint64_t announced_slots_ = 0;
   std::vector<PendingRealloc> pending_;  // few; the last of a thread is its innermost

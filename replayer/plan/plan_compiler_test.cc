@@ -231,7 +231,7 @@ struct Compiled {
   std::vector<uint64_t> words;
   Interpreter run;
   PlanTotals totals;
-  std::vector<PlanBlock> blocks;
+  PlanBlocks blocks;
   std::vector<uint64_t> sample_requested;
 };
 

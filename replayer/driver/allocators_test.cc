@@ -65,6 +65,22 @@ TEST(Settling, TimePasses) {
   EXPECT_LT(settled.resident_bytes, settled.unsettled->resident_bytes / 4);
 }
 
+// An allocator may have room for growth behind a block: nobody has written to that.
+TEST(Touch, ABlockThatGrowsIsResidentToItsEnd) {
+  ToyProgram program;
+  constexpr uint64_t kStep = 1000000;
+  ToyProgram::Block block = program.Malloc(kStep);
+  for (int i = 2; i <= 10; ++i) block = program.Realloc(block, i * kStep);
+  for (const char* allocator : {"glibc", "jemalloc", "tcmalloc", "mimalloc"}) {
+    SCOPED_TRACE(allocator);
+    ReplaySettings settings;
+    settings.allocator = allocator;
+    settings.touch = Touch::kPages;
+    settings.settle_ms = 20000;
+    EXPECT_GE(Replayed(program, settings).resident_bytes, 10 * kStep);
+  }
+}
+
 TEST(Settling, GlibcDoesNotLookAtTheClock) {
   const ToyProgram program = SomeProgram();
   ReplaySettings settings;

@@ -150,7 +150,9 @@ class Blocks {
     if (kUnread) contents_unread = true;
     void* block = engine_.allocator.realloc((void*)old.address, size);
     if (kUnread) contents_unread = false;
-    Made(slot, block, size, old.usable_bytes, recorded);
+    // Only glibc's usable bytes end in the page in which the requested ones do; what
+    // others add was not written to before.
+    Made(slot, block, size, kGlibc ? old.usable_bytes : 0, recorded);
     if (block == nullptr && size != 0) {  // the old one lives on
       *slot = old;
       progress_.usable_bytes += old.usable_bytes;

@@ -46,7 +46,7 @@ class Growth {
           "this kernel does not show the allocator's system calls, so when it grew is not known");
     }
     GrowthReport report;
-    report.digest = DigestText(*all);
+    report.digest = DigestText(all->digest);
     report.at_event = all->events_done;
     report.system_bytes = all->system_bytes;
     std::vector<GrowthStep> steps = all->growth;

@@ -67,7 +67,7 @@ std::string OnlyLever(const SweepPoint& point) {
 }
 
 // How large a change a row is, the smaller the better; and, among equals, the price.
-using ChangeSize = std::tuple<size_t, double, size_t, uint64_t, std::string>;
+using ChangeSize = std::tuple<size_t, size_t, double, uint64_t, std::string>;
 
 ChangeSize SizeOf(const SweepRow& row) {
   double distance = 0;
@@ -82,7 +82,7 @@ ChangeSize SizeOf(const SweepRow& row) {
       distance += std::abs(std::log2((number + 1) / (lever->default_value + 1)));
     }
   }
-  return {row.point.tunables.size(), distance, preference, row.minor_faults + Calls(row),
+  return {row.point.tunables.size(), preference, distance, row.minor_faults + Calls(row),
           PointName(row.point)};
 }
 

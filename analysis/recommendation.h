@@ -12,7 +12,8 @@
 //   do not cost out of proportion (below)
 //
 // those are as good as the best that gain 95 % of what it gains; of these the smallest
-// change is recommended: fewest settings, then nearest to the defaults. Other allocators
+// change is recommended: fewest settings, then those that people know, then nearest to the
+// defaults. Other allocators
 // are told of and never recommended: what else they change no replay shows; nor are huge
 // pages, which are the machine's, not the trace's. Out of proportion is what makes page faults and memory system calls, at a
 // microsecond each, ten times as dear as recorded, and more than a twentieth of the time

@@ -46,11 +46,11 @@ absl::StatusOr<HolesReport> FindHoles(const ReplayResult& result, size_t details
   if (!heap.ok()) return heap.status();
   HolesReport report = FindHoles(heap->map, heap->blocks, heap->regions, details);
   report.at_event = result.events_done;
-  report.digest = DigestText(result);
+  report.digest = DigestText(result.digest);
   if (result.settings.is_glibc) report.thread_cache_bytes = std::min(result.thread_cache_bytes, report.hole_bytes);
   return report;
 }
 
-std::string DigestText(const ReplayResult& result) { return absl::StrFormat("%016x", result.digest); }
+std::string DigestText(uint64_t digest) { return absl::StrFormat("%016x", digest); }
 
 }  // namespace heaptape

@@ -33,7 +33,7 @@ absl::StatusOr<ReplayHeap> MapReplay(const ReplayResult& result);
 absl::StatusOr<HolesReport> FindHoles(const ReplayResult& result, size_t details);
 
 // The digest as every report shows it: sixteen hexadecimal digits.
-std::string DigestText(const ReplayResult& result);
+std::string DigestText(uint64_t digest);
 
 }  // namespace heaptape
 

@@ -31,16 +31,11 @@ ordered_json TraceJson(const std::string& trace, const ReplayResult& result) {
 }
 
 ordered_json SettingsJson(const SettingsInForce& settings) {
-  ordered_json tunables = ordered_json::object();
-  for (const auto& [name, value] : settings.tunables) {
-    uint64_t number = 0;
-    tunables[name] = absl::SimpleAtoi(value, &number) ? ordered_json(number) : ordered_json(value);
-  }
   return {
       {"allocator", settings.allocator},
       {"allocator_path", settings.allocator_path},
       {"glibc_version", KnownIf(!settings.glibc_version.empty(), settings.glibc_version)},
-      {"tunables", tunables},
+      {"tunables", TunablesJson(settings.tunables)},
       {"arena_limit", KnownIf(settings.arena_limit > 0, settings.arena_limit)},
       {"aslr_disabled", settings.aslr_disabled},
       {"touch", settings.touch == Touch::kPages ? "pages" : "none"},
@@ -66,12 +61,21 @@ ordered_json SyscallsJson(const SyscallCounts& calls) {
 
 }  // namespace
 
+ordered_json TunablesJson(const TunableMap& tunables) {
+  ordered_json json = ordered_json::object();
+  for (const auto& [name, value] : tunables) {
+    uint64_t number = 0;
+    json[name] = absl::SimpleAtoi(value, &number) ? ordered_json(number) : ordered_json(value);
+  }
+  return json;
+}
+
 ordered_json ReplayJson(const std::string& trace, const ReplayResult& result, const HolesReport& holes, bool checked) {
   const bool seen = result.settings.syscalls_seen;
   return {
       {"trace", TraceJson(trace, result)},
       {"settings", SettingsJson(result.settings)},
-      {"digest", DigestText(result)},
+      {"digest", DigestText(result.digest)},
       {"checked", checked},
       {"placement", result.placement.has_value() ? PlacementJson(*result.placement) : ordered_json()},
       {"at_event", result.events_done},

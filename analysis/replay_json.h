@@ -18,6 +18,9 @@ namespace heaptape {
 nlohmann::ordered_json ReplayJson(const std::string& trace, const ReplayResult& result, const HolesReport& holes,
                                   bool checked);
 
+// Settings by name, numbers as numbers.
+nlohmann::ordered_json TunablesJson(const TunableMap& tunables);
+
 }  // namespace heaptape
 
 #endif  // HEAPTAPE_ANALYSIS_REPLAY_JSON_H_

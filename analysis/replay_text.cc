@@ -134,7 +134,7 @@ std::string ReplayHeadText(const std::string& trace, const ReplayResult& result)
                                    Counted(result.plan.threads, "thread"), result.stopped ? "; stopped early" : "")});
   AddHealth(result, &table);
   AddSettings(result, &table);
-  table.Add({"digest", DigestText(result)});
+  table.Add({"digest", DigestText(result.digest)});
   if (result.placement.has_value()) AddPlacement(*result.placement, &table);
   return table.Render(0);
 }

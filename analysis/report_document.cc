@@ -245,7 +245,7 @@ DocumentSection IdentitySection(const FullReport& report) {
   }
   row("blocks", result.settings.touch == Touch::kPages ? "one byte of each page written to" : "not written to");
   for (const std::string& note : result.settings.notes) row("note", note);
-  row("digest", DigestText(result));
+  row("digest", DigestText(result.digest));
   section.tables.push_back(std::move(table));
   return section;
 }

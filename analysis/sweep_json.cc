@@ -8,6 +8,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "analysis/replay_heap.h"
+#include "analysis/replay_json.h"
 
 namespace heaptape {
 namespace {
@@ -38,7 +40,6 @@ void VisitFigures(Row& row, const Visit& visit) {
   visit("/syscalls/madvise", row.syscalls.madvise);
   visit("/minor_faults", row.minor_faults);
   visit("/peak_mappings", row.peak_mappings);
-  visit("/digest", row.digest);
   visit("/replay_seconds", row.replay_seconds);
   visit("/allocator_seconds", row.allocator_seconds);
 }
@@ -49,7 +50,7 @@ ordered_json ChangesJson(const SweepRow& row, const SweepRow& recorded) {
   VisitFigures(recorded, [&before](const char* where, const auto& figure) { before[where] = figure; });
   VisitFigures(row, [&](const char* where, const auto& figure) {
     const std::string path = where;
-    if (path == "/digest" || path == "/peak/system_event" || path.rfind("/before_settling", 0) == 0) return;
+    if (path == "/peak/system_event" || path.rfind("/before_settling", 0) == 0) return;
     if constexpr (std::is_floating_point_v<std::decay_t<decltype(figure)>>) {
       changes[Pointer(where)] = figure - before[where].get<double>();
     } else {
@@ -81,13 +82,12 @@ ordered_json RecommendedJson(const SweepReport& report) {
 }  // namespace
 
 ordered_json SweepRowJson(const SweepRow& row) {
-  ordered_json tunables = ordered_json::object();
-  for (const auto& [name, value] : row.point.tunables) tunables[name] = value;
   ordered_json json = {
       {"name", PointName(row.point)},
       {"settings",
-       {{"allocator", row.point.allocator}, {"tunables", tunables}, {"trim_at_end", row.point.trim_at_end}}},
+       {{"allocator", row.point.allocator}, {"tunables", TunablesJson(row.point.tunables)}, {"trim_at_end", row.point.trim_at_end}}},
       {"failure", row.ok() ? ordered_json() : ordered_json(row.failure)},
+      {"digest", row.ok() ? ordered_json(DigestText(row.digest)) : ordered_json()},
   };
   if (row.ok()) {
     VisitFigures(row, [&json](const char* where, const auto& figure) { json[Pointer(where)] = figure; });
@@ -99,11 +99,14 @@ absl::StatusOr<SweepRow> ParseSweepRow(const ordered_json& json) try {
   SweepRow row;
   const ordered_json& settings = json.at("settings");
   settings.at("allocator").get_to(row.point.allocator);
-  settings.at("tunables").get_to(row.point.tunables);
+  for (const auto& [name, value] : settings.at("tunables").items()) {
+    row.point.tunables[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
   settings.at("trim_at_end").get_to(row.point.trim_at_end);
   if (!json.at("failure").is_null()) {
     json.at("failure").get_to(row.failure);
   } else {
+    if (!absl::SimpleHexAtoi(json.at("digest").get<std::string>(), &row.digest)) return absl::InvalidArgumentError("no digest");
     VisitFigures(row, [&json](const char* where, auto& figure) { json.at(Pointer(where)).get_to(figure); });
   }
   return row;

@@ -14,6 +14,8 @@ namespace {
 // Words given out at once: a few hundred microseconds of work, which is also how
 // long a request to stop may go unnoticed.
 constexpr uint64_t kStretch = 16 << 10;
+// Where blocks are touched a word may cost thousands of page faults.
+constexpr uint64_t kTouchedStretch = 512;
 
 // Words read that stay in the address space. A plan that is kept can be of hundreds of
 // megabytes, and is resident in the driver already.
@@ -31,6 +33,7 @@ const char* PlanRing::Init(int fd, SharedHeader* shared, const volatile int* sto
   words_ = (const uint64_t*)MapOwnFile(fd, 0, words * sizeof(uint64_t), false);
   if (words_ == nullptr) return "cannot map the ring";
   mask_ = words - 1;
+  stretch_ = shared->touch == Touch::kPages ? kTouchedStretch : kStretch;
   position_ = prepared_ = released_ = wait_ns_ = 0;
   return nullptr;
 }
@@ -58,7 +61,7 @@ bool PlanRing::Next(const uint64_t** begin, const uint64_t** end) {
 
   const uint64_t at = position_ & mask_;
   uint64_t count = committed - position_;
-  if (count > kStretch) count = kStretch;
+  if (count > stretch_) count = stretch_;
   if (count > mask_ + 1 - at) count = mask_ + 1 - at;
   if (at == 0) prepared_ = released_ = 0;
   if (at - released_ >= kReadWords) {

@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -48,7 +49,24 @@ bool Refuse(long number, std::optional<uint32_t> argument = std::nullopt) {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// Each test leaves less for the next.
+// Limits on address space count what is mapped, used or not.
+TEST(OldKernel, LittleAddressSpaceIsEnough) {
+  ToyProgram program;
+  for (uint32_t thread = 0; thread < 300; ++thread) program.Thread(thread).Malloc(1000 + thread);
+  program.Thread(0).FillAndFree(100000, 100, true);
+  const ReplayResult unlimited = Replayed(program, With("arena_max", "2"));
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  // 512 MiB are the plan; each arena reserves 64 MiB.
+  const rlimit limit = {uint64_t{3} << 29, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  const ReplayResult limited = Replayed(program, With("arena_max", "2"));
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(limited.lanes, 300u);
+  EXPECT_EQ(limited.digest, unlimited.digest);
+}
+
+// Each of these leaves less for the next.
 
 TEST(OldKernel, WithAddressesAtRandomAllIsSeenAllTheSame) {
   ToyProgram program;

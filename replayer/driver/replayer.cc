@@ -82,7 +82,7 @@ class Replayer::Session {
       if (!in_force.ok()) return in_force;
     }
 
-    absl::StatusOr<SharedMemory> shared = SharedMemory::Create("heaptape shared", kSharedBytes);
+    absl::StatusOr<SharedMemory> shared = SharedMemory::Create("heaptape shared", kSharedBytes, kSlotsOffset);
     if (!shared.ok()) return shared.status();
     shared_.emplace(*std::move(shared));
     SharedHeader& to_engine = *header_of_shared();
@@ -152,6 +152,11 @@ class Replayer::Session {
     const absl::Status ended = process_->Wait();
     if (!ended.ok()) return ended;
     calls_->Drain();
+    calls_.reset();
+    const uint64_t slots = std::min(shared->slot_count, kSlotCapacity);
+    const absl::Status mapped = shared_->Remap(kSlotsOffset + slots * sizeof(Slot));
+    if (!mapped.ok()) return mapped;
+    shared = header_of_shared();
     if (StateOf(*shared) == EngineState::kFailed) {
       const size_t length = strnlen(shared->failure, sizeof(shared->failure));
       return absl::InternalError(

@@ -55,11 +55,11 @@ void Join(const PlanBlock& plan, LiveBlock* block) {
 
 // Slots that hold a block at the end. Which those are only the plan can tell
 // without looking at all that were ever used, so without one all are looked at.
-void ReadBlocks(const char* shared_memory, const PlanBlocks* plan_blocks,
-                ReplayResult* result) {
+void ReadBlocks(const char* shared_memory, const PlanBlocks* plan_blocks, ReplayResult* result) {
   const Slot* slots = At<Slot>(shared_memory, kSlotsOffset);
   const uint64_t live = At<SharedHeader>(shared_memory, 0)->live_blocks;
-  const uint64_t count = plan_blocks != nullptr ? plan_blocks->size() : kSlotCapacity;
+  const uint64_t used = std::min(At<SharedHeader>(shared_memory, 0)->slot_count, kSlotCapacity);
+  const uint64_t count = plan_blocks != nullptr ? std::min(plan_blocks->size(), used) : used;
   result->blocks.reserve(std::min(live, kSlotCapacity));
   for (uint64_t i = 0; i < count && result->blocks.size() < live; ++i) {
     if (slots[i].address == 0) continue;

@@ -46,7 +46,7 @@ absl::StatusOr<std::map<std::string, ProbeResult>> TrySettings(const std::string
                                                               const std::vector<std::string>& variables,
                                                               const TunableMap& tunables) {
   std::map<std::string, ProbeResult> results;
-  absl::StatusOr<SharedMemory> shared = SharedMemory::Create("heaptape probe", kSharedBytes);
+  absl::StatusOr<SharedMemory> shared = SharedMemory::Create("heaptape probe", kSharedBytes, kSlotsOffset);
   if (!shared.ok()) return shared.status();
   SharedHeader& header = *reinterpret_cast<SharedHeader*>(shared->data());
   header.version = kSharedVersion;

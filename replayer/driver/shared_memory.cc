@@ -10,7 +10,8 @@
 
 namespace heaptape {
 
-absl::StatusOr<SharedMemory> SharedMemory::Create(const char* name, size_t bytes) {
+absl::StatusOr<SharedMemory> SharedMemory::Create(const char* name, size_t bytes,
+                                                  size_t mapped_bytes) {
   const int fd = memfd_create(name, MFD_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("memory file ", name));
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
@@ -18,13 +19,22 @@ absl::StatusOr<SharedMemory> SharedMemory::Create(const char* name, size_t bytes
     close(fd);
     return absl::ErrnoToStatus(error, absl::StrCat("memory file ", name));
   }
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  void* data =
+      mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (data == MAP_FAILED) {
     const int error = errno;
     close(fd);
     return absl::ErrnoToStatus(error, absl::StrCat("mapping memory file ", name));
   }
-  return SharedMemory(fd, static_cast<char*>(data), bytes);
+  return SharedMemory(fd, static_cast<char*>(data), mapped_bytes);
+}
+
+absl::Status SharedMemory::Remap(size_t mapped_bytes) {
+  void* data = mremap(data_, bytes_, mapped_bytes, MREMAP_MAYMOVE);
+  if (data == MAP_FAILED) return absl::ErrnoToStatus(errno, "mapping more of a memory file");
+  data_ = static_cast<char*>(data);
+  bytes_ = mapped_bytes;
+  return absl::OkStatus();
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept

@@ -42,7 +42,8 @@ struct Engine {
   // Words not yet executed, while the executor is not in its loop.
   const uint64_t* at;
   const uint64_t* end;
-  uint64_t slot_count;  // slots below this may be used
+  int shared_fd;        // what is shared, for more of its slots
+  uint64_t slot_count;  // slots below this are mapped and may be used
   uint32_t lane;        // current
   bool lanes_by_fs_base;
 

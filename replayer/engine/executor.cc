@@ -61,10 +61,16 @@ class Rare {
 
   bool AddSlots(uint64_t count) {
     if (count > kSlotCapacity) return Fail("more slots than there are");
-    if (count > engine_.slot_count) {
-      PrepareOwn(engine_.slots + engine_.slot_count, (count - engine_.slot_count) * sizeof(Slot));
-      engine_.slot_count = count;
+    const uint64_t old = engine_.slot_count;
+    if (count <= old) return true;
+    if (count % (kPageBytes / sizeof(Slot)) != 0) return Fail("a part of a page of slots");
+    const uint64_t bytes = (count - old) * sizeof(Slot);
+    if (!MapOwnFileAt(engine_.slots + old, engine_.shared_fd, kSlotsOffset + old * sizeof(Slot),
+                      bytes, true)) {
+      return Fail("no address space for slots");
     }
+    PrepareOwn(engine_.slots + old, bytes);
+    engine_.slot_count = engine_.shared->slot_count = count;
     return true;
   }
 

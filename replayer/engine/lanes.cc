@@ -15,7 +15,6 @@ namespace {
 // Room for thread-local storage, a signal frame with all vector registers, and
 // an allocator's clean-up.
 constexpr uint64_t kStackBytes = 64 << 10;
-constexpr uint64_t kStackCapacity = 64 << 10;
 // What a parked thread has already touched; present before it starts, so that it
 // causes no fault while the replay counts them.
 constexpr uint64_t kStackPrepared = 16 << 10;
@@ -38,11 +37,8 @@ void Wake(uint32_t* word) {
 const char* Lanes::Init(void (*body)(uint32_t lane)) {
   body_ = body;
   lanes_ = (Lane*)MapOwn(kLaneCapacity * sizeof(Lane));
-  stacks_ = (char*)MapOwn(kStackCapacity * kStackBytes);
   free_stacks_ = (uint32_t*)MapOwn(kStackCapacity * sizeof(uint32_t));
-  if (lanes_ == nullptr || stacks_ == nullptr || free_stacks_ == nullptr) {
-    return "no address space for lanes";
-  }
+  if (lanes_ == nullptr || free_stacks_ == nullptr) return "no address space for lanes";
   free_stack_count_ = stacks_made_ = 0;
   PrepareOwn(lanes_, sizeof(Lane));
   lanes_[0].fs_base = (uint64_t)__builtin_thread_pointer();
@@ -60,17 +56,14 @@ const char* Lanes::Make(uint32_t number) {
   PrepareOwn(&lane, sizeof(Lane));
   if (free_stack_count_ > 0) {
     lane.stack = free_stacks_[--free_stack_count_];
-  } else if (stacks_made_ < kStackCapacity) {
-    lane.stack = stacks_made_++;
-    PrepareOwn(stacks_ + (lane.stack + 1) * kStackBytes - kStackPrepared, kStackPrepared);
-    PrepareOwn(free_stacks_ + lane.stack, sizeof(uint32_t));
   } else {
-    return "more than 65536 lanes at once";
+    if (const char* wrong = MakeStack()) return wrong;
+    lane.stack = stacks_made_++;
   }
 
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstack(&attributes, stacks_ + lane.stack * kStackBytes, kStackBytes);
+  pthread_attr_setstack(&attributes, StackOf(lane.stack), kStackBytes);
   starting_ = number;
   SetWatch(false);
   const int error = pthread_create(&lane.thread, &attributes, ThreadMain, this);
@@ -81,6 +74,23 @@ const char* Lanes::Make(uint32_t number) {
   ++made_;
   if (number >= numbers_) numbers_ = number + 1;
   return nullptr;
+}
+
+const char* Lanes::MakeStack() {
+  const uint32_t number = stacks_made_;
+  if (number == kStackCapacity) return "more than 65536 lanes at once";
+  if (number % kStackBlock == 0) {
+    char* block = (char*)MapOwn(kStackBlock * kStackBytes);
+    if (block == nullptr) return "no address space for another lane";
+    stacks_[number / kStackBlock] = block;
+  }
+  PrepareOwn(StackOf(number) + kStackBytes - kStackPrepared, kStackPrepared);
+  PrepareOwn(free_stacks_ + number, sizeof(uint32_t));
+  return nullptr;
+}
+
+char* Lanes::StackOf(uint32_t number) const {
+  return stacks_[number / kStackBlock] + number % kStackBlock * kStackBytes;
 }
 
 void Lanes::Join(uint32_t number) {

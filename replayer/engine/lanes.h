@@ -57,10 +57,17 @@ class Lanes {
   uint32_t numbers() const { return numbers_; }  // one more than the highest made
 
  private:
+  // Stacks are mapped so many at a time.
+  static constexpr uint64_t kStackBlock = 64;
+  static constexpr uint64_t kStackCapacity = 64 << 10;
+
   static void* ThreadMain(void* lanes);
+  // Null, or why there is no stack number stacks_made_.
+  const char* MakeStack();
+  char* StackOf(uint32_t number) const;
 
   Lane* lanes_;
-  char* stacks_;
+  char* stacks_[kStackCapacity / kStackBlock];
   uint32_t* free_stacks_;
   uint32_t free_stack_count_, stacks_made_;
   uint64_t made_;

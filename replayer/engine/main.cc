@@ -59,13 +59,14 @@ void SetSignals() {
 }
 
 const char* MapShared(Engine* engine, int fd) {
-  char* shared = (char*)MapOwnFile(fd, 0, kSharedBytes, true);
+  char* shared = (char*)MapOwnFile(fd, 0, kSlotsOffset, true);
   if (shared == nullptr) return "cannot map the shared memory";
   engine->shared = (SharedHeader*)shared;
   engine->own_blocks = (Slot*)(shared + kOwnBlocksOffset);
   engine->samples = (Sample*)(shared + kSamplesOffset);
   engine->regions = (Region*)(shared + kRegionsOffset);
-  engine->slots = (Slot*)(shared + kSlotsOffset);
+  engine->shared_fd = fd;
+  engine->slots = (Slot*)PlaceOwnFile(kSlotCapacity * sizeof(Slot));
   PrepareOwn(shared, kRegionsOffset);
   return nullptr;
 }

@@ -24,6 +24,16 @@ uint64_t g_own_faults;
 
 bool Failed(long result) { return result < 0 && result > -4096; }
 
+uint64_t PageUp(uint64_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
+
+// The next `bytes` of our part of the address space, with a hole behind, so that
+// running over an end is a fault.
+uint64_t Take(uint64_t bytes) {
+  const uint64_t at = g_next;
+  g_next += bytes + kPageBytes;
+  return at;
+}
+
 void Prepare(const void* memory, size_t bytes, int advice) {
   const uint64_t lo = (uint64_t)memory & ~(kPageBytes - 1);
   const uint64_t hi = ((uint64_t)memory + bytes + kPageBytes - 1) & ~(kPageBytes - 1);
@@ -35,25 +45,31 @@ void Prepare(const void* memory, size_t bytes, int advice) {
 }  // namespace
 
 void* MapOwn(size_t bytes) {
-  bytes = (bytes + kPageBytes - 1) & ~(kPageBytes - 1);
+  bytes = PageUp(bytes);
   const long at =
       RawSyscall(SYS_mmap, g_next, bytes, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (Failed(at)) return nullptr;
-  // A hole behind each, so that running over an end is a fault.
-  g_next += bytes + kPageBytes;
+  Take(bytes);
   // Transparent huge pages would make what is resident depend on luck.
   RawSyscall(SYS_madvise, at, bytes, MADV_NOHUGEPAGE);
   return (void*)at;
 }
 
 void* MapOwnFile(int fd, uint64_t offset, size_t bytes, bool writable) {
-  void* memory = MapOwn(bytes + kPageBytes);
-  if (memory == nullptr) return nullptr;
+  char* at = (char*)PlaceOwnFile(bytes + kPageBytes);
+  if (!MapOwnFileAt(at, fd, offset, bytes, writable)) return nullptr;
+  const long zeros = RawSyscall(SYS_mmap, at + PageUp(bytes), kPageBytes, PROT_READ,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  return Failed(zeros) ? nullptr : at;
+}
+
+void* PlaceOwnFile(size_t bytes) { return (void*)Take(PageUp(bytes)); }
+
+bool MapOwnFileAt(void* at, int fd, uint64_t offset, size_t bytes, bool writable) {
   const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  const long at =
-      RawSyscall(SYS_mmap, memory, bytes, protection, MAP_SHARED | MAP_FIXED, fd, offset);
-  return Failed(at) ? nullptr : (void*)at;
+  return !Failed(
+      RawSyscall(SYS_mmap, at, bytes, protection, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, offset));
 }
 
 bool IsOwn(uint64_t address) { return address >= kOwnBase && address < kOwnEnd; }

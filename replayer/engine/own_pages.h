@@ -25,6 +25,11 @@ void* MapOwn(size_t bytes);
 // follows, so that reading a little beyond the end is harmless.
 void* MapOwnFile(int fd, uint64_t offset, size_t bytes, bool writable);
 
+// Where `bytes` of a file can be mapped piece by piece, as they are needed: limits on
+// address space count what is mapped. `at` is in such a place.
+void* PlaceOwnFile(size_t bytes);
+bool MapOwnFileAt(void* at, int fd, uint64_t offset, size_t bytes, bool writable);
+
 // True for an address in any of these mappings.
 bool IsOwn(uint64_t address);
 

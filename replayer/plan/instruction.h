@@ -54,7 +54,7 @@ enum class Op : uint8_t {
   kSample = 8,    // no event. Write sample number `slot`.
   kHalve = 9,     // no event. Keep samples 0, 2, 4 ... as 0, 1, 2 ...
   kSkip = 10,     // `size` events that ask nothing of the allocator.
-  kSlots = 11,    // no event. Slots below `size` may be used from here on.
+  kSlots = 11,    // no event. Slots below `size` may be used from here on; a multiple of 256.
   kMallopt = 12,  // event, wide: low half of size is the parameter, high half the value.
   kTrim = 13,     // event if slot is 0, none if it is 1 (asked for by the user). malloc_trim(size)
   kDrop = 14,     // no event. kFree of a block whose free the recording lacks.
@@ -229,6 +229,7 @@ struct SharedHeader {
   uint64_t events_done;
   uint64_t digest;
   uint64_t live_blocks;
+  uint64_t slot_count;  // may have been used
   uint64_t usable_bytes, peak_usable_bytes, peak_usable_event;
   uint64_t system_bytes, peak_system_bytes, peak_system_event;
   uint64_t resident_bytes, peak_resident_bytes, peak_resident_event;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -85,17 +86,7 @@ void AddPlacement(const PlacementCounts& placement, TextTable* table) {
 std::string PeaksText(const ReplayResult& result) {
   TextTable table("lrrrrr");
   table.Add({"", "peak bytes", "MB", "at event", "end bytes", "MB"});
-  const auto row = [&table](const char* what, const Peak& peak, uint64_t end) {
-    table.Add({what, Grouped(peak.bytes), Megabytes(peak.bytes), Grouped(peak.event), Grouped(end), Megabytes(end)});
-  };
-  row("requested", result.peak_requested, result.requested_bytes);
-  row("usable", result.peak_usable, result.usable_bytes);
-  if (result.settings.syscalls_seen) {
-    row("system", result.peak_system, result.system_bytes);
-  } else {
-    table.Add({"system", "not seen", "", "", Grouped(result.system_bytes), Megabytes(result.system_bytes)});
-  }
-  row("resident", result.peak_resident, result.resident_bytes);
+  for (std::vector<std::string>& row : PeakRows(result)) table.Add(std::move(row));
   std::string text = table.Render();
   if (result.unsettled.has_value()) {
     absl::StrAppend(&text, "  before settling: system ", Grouped(result.unsettled->system_bytes), ", resident ",
@@ -106,27 +97,47 @@ std::string PeaksText(const ReplayResult& result) {
 
 std::string CostText(const ReplayResult& result) {
   TextTable table("rl");
-  if (result.settings.syscalls_seen) {
-    const SyscallCounts& calls = result.syscalls;
-    const auto row = [&table](uint64_t count, const char* what) { table.Add({Grouped(count), what}); };
-    row(calls.brk, "brk");
-    row(calls.mmap, "mmap");
-    row(calls.munmap, "munmap");
-    row(calls.mremap, "mremap");
-    row(calls.mprotect, "mprotect");
-    row(calls.madvise, "madvise");
-    table.Add({absl::StrCat("= ", Grouped(Total(calls))), "system calls for memory"});
-    row(result.peak_mappings, "mappings at most");
-  }
-  table.Add({Grouped(result.minor_faults), "minor faults"});
-  table.Add({absl::StrFormat("%.3f", result.allocator_seconds), "seconds in the allocator"});
-  table.Add({absl::StrFormat("%.3f", result.replay_seconds), "seconds in all"});
+  for (std::vector<std::string>& row : CostRows(result)) table.Add(std::move(row));
   return table.Render();
 }
 
 }  // namespace
 
-std::string ReplayHeadText(const std::string& trace, const ReplayResult& result) {
+std::vector<std::string> PeakRow(const std::string& what, const Peak& peak, uint64_t end_bytes) {
+  return {what, Grouped(peak.bytes), Megabytes(peak.bytes), Grouped(peak.event), Grouped(end_bytes), Megabytes(end_bytes)};
+}
+
+std::vector<std::vector<std::string>> PeakRows(const ReplayResult& result) {
+  return {PeakRow("requested", result.peak_requested, result.requested_bytes),
+          PeakRow("usable", result.peak_usable, result.usable_bytes),
+          result.settings.syscalls_seen
+              ? PeakRow("system", result.peak_system, result.system_bytes)
+              : std::vector<std::string>{"system", "not seen", "", "", Grouped(result.system_bytes),
+                                         Megabytes(result.system_bytes)},
+          PeakRow("resident", result.peak_resident, result.resident_bytes)};
+}
+
+std::vector<std::vector<std::string>> CostRows(const ReplayResult& result) {
+  std::vector<std::vector<std::string>> rows;
+  const auto row = [&rows](std::string figure, const char* what) { rows.push_back({std::move(figure), what}); };
+  if (result.settings.syscalls_seen) {
+    const SyscallCounts& calls = result.syscalls;
+    row(Grouped(calls.brk), "brk");
+    row(Grouped(calls.mmap), "mmap");
+    row(Grouped(calls.munmap), "munmap");
+    row(Grouped(calls.mremap), "mremap");
+    row(Grouped(calls.mprotect), "mprotect");
+    row(Grouped(calls.madvise), "madvise");
+    row(absl::StrCat("= ", Grouped(Total(calls))), "system calls for memory");
+    row(Grouped(result.peak_mappings), "mappings at most");
+  }
+  row(Grouped(result.minor_faults), "minor faults");
+  row(absl::StrFormat("%.3f", result.allocator_seconds), "seconds in the allocator");
+  row(absl::StrFormat("%.3f", result.replay_seconds), "seconds in all");
+  return rows;
+}
+
+std::string ReplayHeadText(const std::string& trace, const ReplayResult& result, bool checked) {
   TextTable table("ll");
   std::string what = Printable(trace);
   if (!result.header.program().empty()) absl::StrAppend(&what, " (", Printable(result.header.program()), ")");
@@ -136,12 +147,12 @@ std::string ReplayHeadText(const std::string& trace, const ReplayResult& result)
   AddSettings(result, &table);
   table.Add({"digest", DigestText(result.digest)});
   if (result.placement.has_value()) AddPlacement(*result.placement, &table);
+  if (checked) table.Add({"check", "a second replay agrees in every address and figure"});
   return table.Render(0);
 }
 
 std::string ReplayText(const std::string& trace, const ReplayResult& result, const HolesReport& holes, bool checked) {
-  std::string text = ReplayHeadText(trace, result);
-  if (checked) text += "check      a second replay agrees in every address and figure\n";
+  std::string text = ReplayHeadText(trace, result, checked);
   absl::StrAppend(&text, "\nbytes of memory\n", PeaksText(result));
   absl::StrAppend(&text, "\nsystem bytes after event ", Grouped(holes.at_event), "\n", HeapTotalsText(holes));
   if (holes.hole_count > 0) {

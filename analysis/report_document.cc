@@ -9,6 +9,7 @@
 #include "analysis/growth_text.h"
 #include "analysis/holes_text.h"
 #include "analysis/lifetimes_text.h"
+#include "analysis/replay_text.h"
 #include "analysis/text_table.h"
 #include "analysis/trace_summary_text.h"
 
@@ -74,23 +75,24 @@ DocumentSection DescribeHeap(const HolesReport& holes) {
 
 namespace {
 
+DocumentTable PeaksTable(const ReplayResult& result) {
+  return {.caption = "Peaks, each its own",
+          .headings = {"", "peak bytes", "MB", "at event", "end bytes", "MB"},
+          .alignment = "lrrrrr",
+          .rows = PeakRows(result),
+          .totals = 0};
+}
+
+// Beside what the recorder saw.
 DocumentTable PeaksTable(const FullReport& report) {
-  const ReplayResult& result = report.result;
-  DocumentTable peaks = {.caption = "Peaks, each its own", .headings = {"", "peak bytes", "MB", "at event", "end bytes", "MB"},
-                         .alignment = "lrrrrr", .rows = {}, .totals = 0};
-  const auto peak = [&peaks](const char* what, const Peak& peak, uint64_t end) {
-    peaks.rows.push_back({what, Grouped(peak.bytes), Megabytes(peak.bytes), Grouped(peak.event), Grouped(end), Megabytes(end)});
-  };
-  peak("requested", result.peak_requested, result.requested_bytes);
-  peak("usable", result.peak_usable, result.usable_bytes);
-  peak("system", result.peak_system, result.system_bytes);
-  peak("resident, replayed", result.peak_resident, result.resident_bytes);
+  DocumentTable peaks = PeaksTable(report.result);
   if (!report.timeline.recorded.empty()) {
     Peak recorded;
     for (const RecordedMemory& memory : report.timeline.recorded) {
       if (memory.resident_bytes > recorded.bytes) recorded = {memory.resident_bytes, memory.event};
     }
-    peak("resident, recorded: the whole process", recorded, report.timeline.recorded.back().resident_bytes);
+    peaks.rows.push_back(PeakRow("resident, recorded: the whole process", recorded,
+                                 report.timeline.recorded.back().resident_bytes));
   }
   return peaks;
 }
@@ -114,6 +116,11 @@ DocumentSection ProbesSection(const FullReport& report) {
 }
 
 }  // namespace
+
+DocumentSection DescribeReplay(const ReplayResult& result) {
+  DocumentTable cost = {.caption = "Cost", .headings = {"", ""}, .alignment = "rl", .rows = CostRows(result), .totals = 0};
+  return {.id = "replay", .title = "How far it went", .paragraphs = {}, .code = {}, .tables = {PeaksTable(result), std::move(cost)}};
+}
 
 DocumentSection DescribeHoles(const HolesReport& holes) {
   DocumentSection section = {.id = "holes", .title = "Holes", .paragraphs = {}, .code = {}, .tables = {}};

@@ -49,7 +49,9 @@ struct ReportDocument {
 
 ReportDocument DescribeReport(const FullReport& report);
 
-// Parts of it: what a heap is made of, and its holes.
+// Parts of it, and of other reports: how far memory went and what that cost; what a heap
+// is made of; its holes.
+DocumentSection DescribeReplay(const ReplayResult& result);
 DocumentSection DescribeHeap(const HolesReport& holes);
 DocumentSection DescribeHoles(const HolesReport& holes);
 

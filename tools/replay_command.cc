@@ -1,12 +1,16 @@
 #include "tools/replay_command.h"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "analysis/json_text.h"
 #include "analysis/replay_heap.h"
 #include "analysis/replay_json.h"
 #include "analysis/replay_text.h"
+#include "analysis/report_document.h"
+#include "analysis/report_markdown.h"
 #include "replayer/driver/replay_result.h"
 #include "tools/replay_options.h"
 #include "tools/standard_output.h"
@@ -21,6 +25,16 @@ struct ReplayFlags {
   std::string format = "text";
 };
 
+std::string Rendered(const ReplayFlags& flags, const ReplayResult& result, const HolesReport& holes, bool checked) {
+  if (flags.format == "json") return JsonText(ReplayJson(flags.trace, result, holes, checked));
+  if (flags.format == "markdown") {
+    constexpr size_t kAllRows = 100;
+    return absl::StrCat("```\n", ReplayHeadText(flags.trace, result, checked), "```\n",
+                        SectionMarkdown(DescribeReplay(result), kAllRows), SectionMarkdown(DescribeHeap(holes), kAllRows));
+  }
+  return ReplayText(flags.trace, result, holes, checked);
+}
+
 absl::StatusOr<int> RunReplay(const ReplayFlags& flags) {
   const absl::StatusOr<ReplaySettings> settings = SettingsOf(flags.replay);
   if (!settings.ok()) return settings.status();
@@ -32,9 +46,7 @@ absl::StatusOr<int> RunReplay(const ReplayFlags& flags) {
   const absl::StatusOr<HolesReport> holes = FindHoles(*result, 0);
   if (!holes.ok()) return holes.status();
   const bool checked = settings->check && !result->stopped;
-  const std::string report = flags.format == "json"
-                                 ? JsonText(ReplayJson(flags.trace, *result, *holes, checked))
-                                 : ReplayText(flags.trace, *result, *holes, checked);
+  const std::string report = Rendered(flags, *result, *holes, checked);
   if (absl::Status status = WriteStandardOutput(report); !status.ok()) return status;
   return result->stopped ? kExitFailed : kExitOk;
 }
@@ -48,7 +60,7 @@ void AddReplayCommand(CommandSet& commands) {
   app.add_option("TRACE", flags->trace, "The trace")->required();
   AddReplayOptions(app, &flags->replay);
   app.add_option("--until", flags->until, "Stop after this event")->type_name("EVENT")->group("Replay");
-  AddChoice(app, "--format", &flags->format, {"text", "json"}, "How to report");
+  AddChoice(app, "--format", &flags->format, {"text", "json", "markdown"}, "How to report");
   app.footer(
       "Sizes take K, M and G, powers of 1024. Setting any of mmap_threshold, trim_threshold, top_pad and\n"
       "mmap_max, even to its default, also stops glibc from raising its mmap threshold as the program frees\n"

@@ -40,8 +40,11 @@ check 0 "" report t.heaptape -o t.html
 cmp -s first.html t.html || fail "two reports differ"
 
 # Each row of a table has as many cells as its heading.
-awk -F'|' '/^\|/ { if (!columns) columns = NF; if (NF != columns) bad = 1; next } { columns = 0 } END { exit bad }' \
-  <(sed 's/\\|//g' t.md) || fail "a table of t.md is not straight"
+straight() {
+  awk -F'|' '/^\|/ { if (!columns) columns = NF; if (NF != columns) bad = 1; next } { columns = 0 } END { exit bad }' \
+    <(sed 's/\\|//g' "$1") || fail "a table of $1 is not straight"
+}
+straight t.md
 
 check 0 "" timeline t.heaptape --format=csv
 cp out timeline.csv
@@ -56,6 +59,10 @@ grep -q 'how the nearest came about' out || fail "no story: $(cat out)"
 
 check 0 "" holes t.heaptape --format=markdown --no-trim
 grep -q '^|--:|' out || fail "no table: $(cat out)"
+check 0 "" replay t.heaptape --format=markdown --check
+straight out
+grep -q "^digest     $digest" out && grep -q '^check  ' out && grep -q '^| system | [0-9]' out && grep -q '| minor faults |' out ||
+  fail "replay as Markdown: $(cat out)"
 check 0 "" holes t.heaptape --format=pprof
 gzip -t <out || fail "the profile is not gzipped"
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "analysis/text_table.h"
+#include "replayer/driver/tunables.h"
 
 namespace heaptape {
 namespace {
@@ -227,7 +228,7 @@ class Advisor {
 
   std::string ValueOrFreeze(size_t index) const {
     const SweepRow& row = sweep_.rows[index];
-    if (!Freezes(row.point) || Freezes(RecordedPoint())) return "";
+    if (!FreezesMmapThreshold(row.point.tunables) || FreezesMmapThreshold(sweep_.recorded.settings.tunables)) return "";
     const SweepRow* frozen = Find(FreezeProbe());
     if (frozen == nullptr) return "";
     const double share = Share(static_cast<double>(Gain(*frozen)), static_cast<double>(Gain(row)));
@@ -236,13 +237,6 @@ class Advisor {
     if (share >= kAsGood) return absl::StrCat(what, "as much: it is the freeze that helps, not the value.");
     if (share <= 1 - kAsGood) return absl::StrCat(what, "nothing: it is the value that helps.");
     return absl::StrCat(what, Percent(share), " of this; the rest is the value.");
-  }
-
-  // What the recorded program had set itself.
-  SweepPoint RecordedPoint() const {
-    SweepPoint point;
-    point.tunables = sweep_.recorded.settings.tunables;
-    return point;
   }
 
   std::vector<std::string> Warnings(size_t index) const {
@@ -332,7 +326,7 @@ class Advisor {
     if (IsWorthIt(row) && IsObjectionable(row)) return Objection(row);
     if (lever == "hugetlb") return "depends on the huge pages that the machine has free, not on the trace";
     if (recommended_gain > 0 && static_cast<double>(alternative.gained_bytes) >= kAsGood * static_cast<double>(recommended_gain)) {
-      return Freezes(row.point) ? "does as well, by the same freeze" : "does as well, and is the larger change";
+      return FreezesMmapThreshold(row.point.tunables) ? "does as well, by the same freeze" : "does as well, and is the larger change";
     }
     if (const double share = Share(static_cast<double>(alternative.gained_bytes), static_cast<double>(recommended_gain)); share > kHelpsShare) {
       return absl::StrCat("helps less: ", Percent(share), " of what is recommended");

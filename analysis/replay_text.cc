@@ -11,19 +11,10 @@
 #include "analysis/replay_heap.h"
 #include "analysis/text_table.h"
 #include "analysis/trace_summary_text.h"
+#include "replayer/driver/tunables.h"
 
 namespace heaptape {
 namespace {
-
-// Each of these also stops glibc from moving its mmap threshold by itself.
-constexpr const char* kFreezing[] = {"glibc.malloc.mmap_threshold", "glibc.malloc.trim_threshold",
-                                     "glibc.malloc.top_pad", "glibc.malloc.mmap_max"};
-
-bool FreezesThreshold(const SettingsInForce& settings) {
-  return settings.is_glibc && std::any_of(std::begin(kFreezing), std::end(kFreezing), [&settings](const char* name) {
-           return settings.tunables.count(name) > 0;
-         });
-}
 
 void AddHealth(const ReplayResult& result, TextTable* table) {
   const TraceHealth& health = result.health;
@@ -57,7 +48,7 @@ void AddSettings(const ReplayResult& result, TextTable* table) {
                                           : "blocks are not written to: resident bytes are less than the program's");
   if (!settings.aslr_disabled) setting("addresses are randomised here: only distances are comparable");
   label = "note";
-  if (FreezesThreshold(settings)) {
+  if (settings.is_glibc && FreezesMmapThreshold(settings.tunables)) {
     setting("setting mmap_threshold, trim_threshold, top_pad or mmap_max, whatever the value, also stops");
     setting("glibc from raising its mmap threshold when mmapped blocks are freed");
   }

@@ -91,11 +91,4 @@ std::vector<SweepPoint> DefaultGrid(const std::vector<std::string>& allocators) 
 
 SweepPoint FreezeProbe() { return With({{"trim_threshold", KiB(128)}}); }
 
-bool Freezes(const SweepPoint& point) {
-  for (const char* name : {"mmap_threshold", "trim_threshold", "top_pad", "mmap_max"}) {
-    if (point.tunables.count(absl::StrCat(kMalloc, name)) > 0) return true;
-  }
-  return false;
-}
-
 }  // namespace heaptape

@@ -34,9 +34,6 @@ std::vector<SweepPoint> DefaultGrid(const std::vector<std::string>& allocators);
 // longer moves. What tells a value from this freeze.
 SweepPoint FreezeProbe();
 
-// Whether a point sets any of the four that freeze the mmap threshold.
-bool Freezes(const SweepPoint& point);
-
 }  // namespace heaptape
 
 #endif  // HEAPTAPE_ANALYSIS_SWEEP_POINT_H_

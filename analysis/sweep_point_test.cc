@@ -20,13 +20,6 @@ TEST(SweepPointTest, NamesAreShortAndOneEach) {
   EXPECT_EQ(PointName({.tunables = {}, .trim_at_end = true}), "malloc_trim(0) at the end");
 }
 
-TEST(SweepPointTest, WhatFreezesTheThreshold) {
-  EXPECT_TRUE(Freezes(FreezeProbe()));
-  EXPECT_TRUE(Freezes({.tunables = {{"glibc.malloc.top_pad", "0"}}}));
-  EXPECT_FALSE(Freezes({.tunables = {{"glibc.malloc.arena_max", "1"}}}));
-  EXPECT_FALSE(Freezes(SweepPoint()));
-}
-
 // Each is a point of its own, which glibc takes; every setting of the issue of which
 // setting helps is among those tried alone.
 TEST(SweepPointTest, TheDefaultGrid) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/verdict.h"
+#include "replayer/driver/tunables.h"
 
 namespace heaptape {
 namespace {
@@ -37,9 +38,7 @@ std::vector<Question> QuestionsFor(const ReplayResult& result, const ReplaySetti
   std::vector<Question> questions;
   if (!result.settings.is_glibc) return questions;
   const auto is_set = [&result](const char* name) { return result.settings.tunables.count(name) > 0; };
-  const bool frozen = is_set(kMmapThreshold) || is_set(kTrimThreshold) || is_set("glibc.malloc.top_pad") ||
-                      is_set("glibc.malloc.mmap_max");
-  if (!frozen) {
+  if (!FreezesMmapThreshold(result.settings.tunables)) {
     questions.push_back(Ask(settings, kTrimThreshold, "131072", "the default, which keeps the mmap threshold from moving",
                             &VerdictFacts::frozen));
   }

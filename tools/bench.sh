@@ -12,6 +12,7 @@ benchmarks=(
   proto:codec_benchmark
   replayer/plan:plan_benchmark
   replayer/driver:replay_benchmark
+  analysis:sweep_benchmark
 )
 bazel build -c opt --noshow_progress "${benchmarks[@]/#///}"
 for benchmark in "${benchmarks[@]}"; do

@@ -20,6 +20,7 @@ show() {
 show heaptape record -o thumbnails.heaptape -- ./thumbnails
 show heaptape holes thumbnails.heaptape --top=3
 show heaptape replay thumbnails.heaptape --mmap-threshold=65536
+show heaptape sweep thumbnails.heaptape --grid=mmap_threshold=64K..4M*4 --grid=arena_max=1 --grid=trim=end
 
 awk -v transcript="$transcript" '
   /^<!-- end of transcript/ { skip = 0 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -75,6 +76,14 @@ std::string RangeText(const Tunables::Range& range) {
 }
 
 }  // namespace
+
+bool FreezesMmapThreshold(const std::map<std::string, std::string>& tunables) {
+  // Each sets no_dyn_threshold (malloc.c).
+  constexpr const char* kFreezing[] = {"glibc.malloc.mmap_threshold", "glibc.malloc.trim_threshold",
+                                       "glibc.malloc.top_pad", "glibc.malloc.mmap_max"};
+  return std::any_of(std::begin(kFreezing), std::end(kFreezing),
+                     [&tunables](const char* name) { return tunables.count(name) > 0; });
+}
 
 std::string LoaderPath(const std::string& glibc_directory) {
   constexpr char kLoader[] = "/ld-linux-x86-64.so.2";

@@ -56,6 +56,10 @@ absl::string_view VariableOfTunable(absl::string_view tunable);
 // The one of them that `variable` probably stands for; empty if there is none near.
 absl::string_view NearestVariable(absl::string_view variable);
 
+// Whether one of `tunables`, by full name, stops glibc from moving its mmap threshold:
+// setting any of four does, to whatever value.
+bool FreezesMmapThreshold(const std::map<std::string, std::string>& tunables);
+
 // The dynamic loader of the running system, or of a directory with a glibc in it.
 std::string LoaderPath(const std::string& glibc_directory);
 

@@ -63,6 +63,20 @@ TEST_F(TunablesTest, WhatIsNoNumberIsRefused) {
   EXPECT_THAT(Error("glibc.cpu.x86_ibt", "on:glibc.malloc.check=3"), HasSubstr("':' or '='"));
 }
 
+TEST(Tunables, WhatFreezesTheThreshold) {
+  for (const char* name : {"mmap_threshold", "trim_threshold", "top_pad", "mmap_max"}) {
+    EXPECT_TRUE(FreezesMmapThreshold({{std::string("glibc.malloc.") + name, "0"}})) << name;
+  }
+  EXPECT_FALSE(FreezesMmapThreshold({{"glibc.malloc.arena_max", "1"}, {"glibc.malloc.tcache_count", "0"}}));
+  EXPECT_FALSE(FreezesMmapThreshold({}));
+}
+
+TEST(Tunables, VariablesAndTheirTunables) {
+  EXPECT_EQ(VariableOfTunable("glibc.malloc.top_pad"), "MALLOC_TOP_PAD_");
+  EXPECT_EQ(TunableOfVariable("MALLOC_TOP_PAD_"), "glibc.malloc.top_pad");
+  EXPECT_EQ(VariableOfTunable("glibc.malloc.tcache_count"), "");
+}
+
 TEST(Tunables, ThisSystemListsThoseOfMalloc) {
   const auto tunables = Tunables::Load();
   ASSERT_TRUE(tunables.ok()) << tunables.status();

@@ -2,7 +2,7 @@
 # The growing text, rebuilt by realloc.
 source "$(dirname "$0")/experiment.sh" "$@"
 
-versions=$(size 600 300)
+versions=$(size 400 200)
 record trace "$versions"
 for run in "default" "fixed --mmap-threshold=64K" "jemalloc --allocator=jemalloc" "settled --allocator=jemalloc --settle=30" "trimmed --trim-at=end"; do
   read -r key settings <<<"$run"

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "analysis/python_note.h"
 #include "analysis/trim_effect.h"
 #include "proto/trace_reader.h"
 #include "replayer/driver/replayer.h"
@@ -63,6 +64,9 @@ absl::StatusOr<FullReport> MakeFullReport(const std::string& trace, const PlanOp
   absl::StatusOr<ReplayResult> result = (*replayer)->Run(settings);
   if (!result.ok()) return result.status();
   report.result = *std::move(result);
+  if (std::string note = PythonNote(report.result.header); !note.empty()) {
+    report.result.settings.notes.push_back(std::move(note));
+  }
   absl::StatusOr<HolesReport> holes = FindHoles(report.result, kHolesShown);
   if (!holes.ok()) return holes.status();
   report.holes = *std::move(holes);

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "analysis/json_text.h"
 #include "analysis/message_json.h"
+#include "analysis/python_note.h"
 #include "analysis/text_table.h"
 #include "nlohmann/json.hpp"
 
@@ -102,6 +103,7 @@ std::string TraceSummaryText(const TraceSummary& summary) {
                                            Counted(summary.memory_samples, "sample"))});
   }
   text += facts.Render();
+  if (const std::string note = PythonNote(summary.header); !note.empty()) absl::StrAppend(&text, "\nnote: ", note, "\n");
 
   text += "\nrecording\n";
   TextTable identity("ll");
@@ -134,6 +136,7 @@ std::string TraceSummaryJson(const TraceSummary& summary) {
     calls[EventName(static_cast<EventKind>(kind))] = summary.events_of_kind[kind];
   }
   const auto known = [](uint64_t value) { return value != 0 ? ordered_json(value) : ordered_json(); };
+  const std::string note = PythonNote(summary.header);
   const ordered_json json = {
       {"path", summary.path},
       {"events", summary.events},
@@ -148,6 +151,7 @@ std::string TraceSummaryJson(const TraceSummary& summary) {
       {"memory_samples", summary.memory_samples},
       {"peak_resident_bytes", known(summary.peak_resident_bytes)},
       {"calls", calls},
+      {"note", note.empty() ? ordered_json() : ordered_json(note)},
       {"header", MessageJson(summary.header)},
       {"footer", MessageJson(summary.footer)},
   };

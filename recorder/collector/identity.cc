@@ -172,7 +172,7 @@ Header IdentityOf(Image* image) {
 
   for (absl::string_view entry : absl::StrSplit(ReadText(directory + "/environ"), '\0')) {
     if (absl::StartsWith(entry, "GLIBC_TUNABLES=") || absl::StartsWith(entry, "MALLOC_") ||
-        absl::StartsWith(entry, "LD_PRELOAD=")) {
+        absl::StartsWith(entry, "LD_PRELOAD=") || absl::StartsWith(entry, "PYTHONMALLOC=")) {
       header.add_environment(Text(entry));
     }
   }

@@ -16,6 +16,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/python_note.h"
+#include "proto/trace_reader.h"
 #include "recorder/collector/obstacle.h"
 #include "recorder/collector/record.h"
 #include "tools/byte_size.h"
@@ -97,6 +99,19 @@ void PrintSummary(const std::string& command, const RecordResult& result) {
   }
 }
 
+// What the recordings leave out for a reason that the user can change: told here, when
+// recording once more is easy.
+void PrintNote(const RecordResult& result) {
+  for (size_t i = 0; i < std::min(result.recordings.size(), kLines); ++i) {
+    if (result.recordings[i].trace.empty()) continue;
+    const auto reader = TraceReader::Open(result.recordings[i].trace);
+    const std::string note = reader.ok() ? PythonNote((*reader)->header()) : "";
+    if (note.empty()) continue;
+    std::fprintf(stderr, "heaptape: %s\n", note.c_str());
+    return;
+  }
+}
+
 // Ends as the command did, also by its signal, so that whoever waits for us sees
 // what it would have seen.
 int EndAs(int wait_status) {
@@ -126,6 +141,7 @@ absl::StatusOr<int> RunRecord(const RecordFlags& flags) {
   const absl::StatusOr<RecordResult> result = Record(options);
   if (!result.ok()) return result.status();
   PrintSummary(flags.command[0], *result);
+  PrintNote(*result);
   return EndAs(result->wait_status);
 }
 

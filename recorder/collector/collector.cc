@@ -1,8 +1,10 @@
 #include "recorder/collector/collector.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "recorder/collector/clock.h"
@@ -15,6 +17,15 @@ constexpr uint64_t kSampleNs = 100'000'000;
 constexpr long kLongestNapUs = 4000;
 
 }  // namespace
+
+void StandBack() {
+  // A tenth of the weight. Not the least there is: a machine that others keep busy must
+  // not starve a collector that a program waits for.
+  constexpr int kNicer = 10;
+  errno = 0;
+  const int nice = getpriority(PRIO_PROCESS, 0);
+  if (errno == 0) setpriority(PRIO_PROCESS, 0, nice + kNicer);
+}
 
 Collector::Collector(std::string session, std::string pattern)
     : session_(std::move(session)), pattern_(std::move(pattern)) {}

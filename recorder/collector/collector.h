@@ -18,6 +18,12 @@
 
 namespace heaptape {
 
+// Lets other processes have the processors first, for good. What a collector does can
+// wait as long as programs have room to log; where they have none they wait for it, and
+// leave the processors to it. For a process that only collects, once it has started
+// what it records.
+void StandBack();
+
 class Collector {
  public:
   // Of the session in directory `session`; `pattern` as for TracePath.

@@ -101,6 +101,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     return child.status();
   }
   child_pid = *child;
+  StandBack();
   // A terminal sends its signals to the command as well; what comes from kill(1)
   // is handed on. A command that ignores them goes on, and so do we.
   signal(SIGINT, SIG_IGN);

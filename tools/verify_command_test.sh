@@ -123,6 +123,17 @@ check 1 "" verify --format=json "$pid"
 row_is 0 $threshold "unknown static 65536 65536 null"
 finish
 
+# A process with another root, and a glibc of its own.
+if [[ $EUID == 0 ]]; then
+  install -D "$settings" other/settings
+  install -D -t other/lib/x86_64-linux-gnu /lib/x86_64-linux-gnu/libc.so.6 /lib64/ld-linux-x86-64.so.2
+  install -D -t other/lib64 /lib64/ld-linux-x86-64.so.2
+  start GLIBC_TUNABLES=$threshold=65536 /usr/sbin/chroot "$PWD/other" /settings plain
+  check 0 "" verify --format=json "$pid"
+  row_is 0 $threshold "in_force null 65536 65536 65536"
+  finish
+fi
+
 # Secure execution, which root alone can set up, where there are other users; seen by
 # root, and by a user who may not look.
 stranger="setpriv --reuid=65534 --clear-groups"
@@ -159,8 +170,17 @@ row_is 0 glibc.malloc.mxfast "in_force null 64 64 null"
 check 1 "" verify --format=json -o report -- "$settings" mallopt </dev/null
 cp report out
 row_is 0 $threshold "not_in_force overridden 65536 65536 1048576"
+# A worker that was forked, and then called mallopt: the process that forked it did not.
+check 1 "" verify --format=json -o report -- "$settings" worker </dev/null
+cp report out
+row_is 0 $threshold "in_force null 65536 65536 65536"
+row_is 1 $threshold "not_in_force overridden 65536 65536 1048576"
 "$heaptape" verify -o report -- env LD_PRELOAD=libjemalloc.so.2 sleep 0.3
 grep -q "libjemalloc.so.2 serves malloc" report || fail "another allocator in a command: $(cat report)"
+# Also where the shell that a process was before is what is seen of it first.
+"$heaptape" verify --format=json -o report -- sh -c "(sleep 0.1; exec $settings plain </dev/null); true"
+cp report out
+[[ $(jq -r "[.processes[].program | select(endswith(\"settings\"))] | length" out) == 1 ]] || fail "what it became: $(cat out)"
 "$heaptape" verify --format=json -o report -- sh -c "env -i sleep 0.3; true"
 cp report out
 row_is 0 $threshold "in_force null 65536 65536 65536"

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -21,11 +22,6 @@
 
 namespace heaptape {
 namespace {
-
-std::string ReadLink(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::read_symlink(path, error).string();
-}
 
 absl::Status ReadMemory(int pid, uint64_t address, void* to, size_t bytes) {
   const iovec here = {to, bytes};
@@ -57,6 +53,7 @@ std::string ReadString(int pid, uint64_t address) {
 
 struct Mapping {
   uint64_t start = 0;
+  uint64_t inode = 0;
   std::string path;
 };
 
@@ -68,12 +65,25 @@ std::vector<Mapping> MappedFiles(const std::string& maps) {
     const size_t path_at = line.find('/');
     if (path_at == absl::string_view::npos) continue;
     const std::string path(line.substr(path_at));
-    Mapping mapping = {0, path};
-    if (seen.insert(path).second && absl::SimpleHexAtoi(line.substr(0, line.find('-')), &mapping.start)) {
+    // START-END RIGHTS OFFSET DEVICE INODE PATH
+    const std::vector<absl::string_view> fields = absl::StrSplit(line.substr(0, path_at), ' ', absl::SkipEmpty());
+    Mapping mapping = {0, 0, path};
+    if (seen.insert(path).second && fields.size() == 5 && absl::SimpleAtoi(fields[4], &mapping.inode) &&
+        absl::SimpleHexAtoi(line.substr(0, line.find('-')), &mapping.start)) {
       files.push_back(mapping);
     }
   }
   return files;
+}
+
+// Paths in a container's process are those of the container, and in a process that
+// only changed its root they are ours: the one that is the same file.
+std::string PathFromHere(const std::string& proc, const Mapping& file) {
+  struct stat info;
+  for (const std::string& path : {proc + "/root" + file.path, file.path}) {
+    if (stat(path.c_str(), &info) == 0 && info.st_ino == file.inode) return path;
+  }
+  return proc + "/root" + file.path;
 }
 
 absl::string_view FileName(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -162,18 +172,18 @@ absl::StatusOr<ProcessFacts> ReadProcess(int pid, LoadedLibc* libc) {
   facts.parent_pid = static_cast<int>(NumberAt(stat, 1));
   facts.command = absl::StrJoin(
       absl::StrSplit(ReadText(proc + "/cmdline"), '\0', absl::SkipEmpty()), " ");
-  facts.program = ReadLink(proc + "/exe");
-  if (facts.program.empty()) {
-    facts.unreadable = access((proc + "/environ").c_str(), R_OK) == 0 || geteuid() == 0
-                           ? absl::StrCat("process ", pid, " has no program of its own (a kernel thread, or it just ended)")
-                           : absl::StrCat("process ", pid, " is another user's; run this as root, or as that user");
+  std::error_code error;
+  facts.program = std::filesystem::read_symlink(proc + "/exe", error).string();
+  if (error) {
+    facts.is_refused = error == std::errc::permission_denied;
+    facts.unreadable = facts.is_refused
+                           ? absl::StrCat("process ", pid, " is another user's; run this as root, or as that user")
+                           : absl::StrCat("process ", pid, " has no program of its own: a kernel thread, or it just ended");
     return facts;
   }
   facts.environment = SettingVariables(ReadText(proc + "/environ"));
   facts.is_secure = IsSecure(ReadText(proc + "/auxv"));
 
-  // Through the process's own root, since it may be in a container.
-  const auto as_seen_here = [&proc](const std::string& path) { return proc + "/root" + path; };
   const absl::StatusOr<ElfFile> program = ElfFile::Open(proc + "/exe");
   if (!program.ok()) {
     facts.unreadable = std::string(program.status().message());
@@ -190,7 +200,7 @@ absl::StatusOr<ProcessFacts> ReadProcess(int pid, LoadedLibc* libc) {
     if (!IsLibc(file.path)) continue;
     facts.library = CLibrary::kGlibc;
     facts.library_path = file.path;
-    libc->path = as_seen_here(file.path);
+    libc->path = PathFromHere(proc, file);
     libc->base = file.start;
   }
   if (facts.library != CLibrary::kGlibc) {
@@ -207,7 +217,7 @@ absl::StatusOr<ProcessFacts> ReadProcess(int pid, LoadedLibc* libc) {
   }
   for (const Mapping& file : files) {
     if (IsLibc(file.path) || ServesNobody(file.path)) continue;
-    const absl::StatusOr<ElfFile> object = ElfFile::Open(file.path == facts.program ? proc + "/exe" : as_seen_here(file.path));
+    const absl::StatusOr<ElfFile> object = ElfFile::Open(file.path == facts.program ? proc + "/exe" : PathFromHere(proc, file));
     if (!object.ok() || !object->Symbol("malloc").has_value() || !object->Symbol("free").has_value()) continue;
     facts.allocator = file.path;
     break;

@@ -55,6 +55,8 @@ struct ProcessFacts {
   bool probed_itself = false;
   uint64_t mallopt_calls = 0;  // seen
 
+  bool is_refused = false;  // nothing may be read of it
+
   // Why some of this is not known, as a clause: "process 7 may not be read ...".
   std::string unreadable;
 

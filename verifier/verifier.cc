@@ -1,12 +1,14 @@
 #include "verifier/verifier.h"
 
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -72,6 +74,12 @@ std::vector<WantedSetting> HandedOn(const std::vector<std::string>& environment)
   std::vector<WantedSetting> settings = SettingsInEnvironment(environment);
   for (WantedSetting& setting : settings) setting.asked_by = "parent";
   return settings;
+}
+
+uint64_t MonotonicNs() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
 std::vector<std::string> OwnEnvironment() {
@@ -214,57 +222,57 @@ absl::StatusOr<Verification> Verifier::VerifyCommand(const std::vector<std::stri
   const absl::StatusOr<std::unique_ptr<CommandRun>> run = CommandRun::Create(request);
   if (!run.ok()) return run.status();
 
-  // Programs that the library is not in, by process and program.
-  std::map<std::pair<int, std::string>, ProcessFacts> from_outside;
-  const auto has_report = [&run](int pid, const std::string& program) {
-    const std::vector<ProbeReport> reports = (*run)->Reports();
-    return std::any_of(reports.begin(), reports.end(),
-                       [&](const ProbeReport& r) { return r.pid == pid && r.program == program; });
+  // A program in a process, and since when it is known to be there.
+  struct Image {
+    ProcessFacts facts;
+    uint64_t since_ns;
   };
+  // Those that the library is not in, by process and program.
+  std::map<std::pair<int, std::string>, Image> from_outside;
   std::set<std::pair<int, std::string>> reported;
   const absl::StatusOr<int> exit_status = (*run)->Run(command, files_.probe, [&](int pid) {
     std::error_code error;
     const std::string program = std::filesystem::read_symlink(absl::StrCat("/proc/", pid, "/exe"), error).string();
     const std::pair<int, std::string> image = {pid, program};
     if (reported.count(image) > 0 || from_outside.count(image) > 0) return;
-    if (has_report(pid, program)) {
-      reported.insert(image);
-      return;
-    }
+    for (const ProbeReport& report : (*run)->Reports()) reported.emplace(report.pid, report.program);
+    if (reported.count(image) > 0) return;
+    const uint64_t now_ns = MonotonicNs();
     absl::StatusOr<ProcessFacts> facts = LookFromOutside(pid);
-    // Its dynamic linker may still be at work.
-    const bool is_early = facts.ok() && facts->library == CLibrary::kUnknown && !program.empty();
-    if (facts.ok() && !is_early) from_outside.emplace(image, *std::move(facts));
+    // Otherwise its dynamic linker is still at work, or it has just ended.
+    const bool is_told = facts.ok() && (facts->library != CLibrary::kUnknown || facts->is_refused);
+    if (is_told) from_outside.emplace(image, Image{*std::move(facts), now_ns});
   });
   if (!exit_status.ok()) return exit_status.status();
 
-  // All images in the order in which they can have started each other: by process,
-  // reported ones first, since who looks from outside may have come too early.
-  std::vector<ProcessFacts> images;
-  std::set<std::pair<int, std::string>> known;
+  // By process, and in it in the order in which they were there. Who looked from outside
+  // may have come before the library did, and may have seen the child it has.
+  std::vector<Image> images;
+  reported.clear();
   for (const ProbeReport& report : (*run)->Reports()) {
-    images.push_back(FactsOf(report, request.layout));
-    known.emplace(report.pid, report.program);
-    known.emplace(report.child_pid, report.program);  // is one of ours
+    images.push_back({FactsOf(report, request.layout), report.begin_ns});
+    reported.emplace(report.pid, report.program);
+    reported.emplace(report.child_pid, report.program);
   }
-  for (auto& [image, facts] : from_outside) {
-    if (known.count(image) == 0) images.push_back(std::move(facts));
+  for (auto& [image, looked_at] : from_outside) {
+    if (reported.count(image) == 0) images.push_back(std::move(looked_at));
   }
-  std::stable_sort(images.begin(), images.end(),
-                   [](const ProcessFacts& a, const ProcessFacts& b) { return a.pid < b.pid; });
+  std::sort(images.begin(), images.end(), [](const Image& a, const Image& b) {
+    return std::tie(a.facts.pid, a.since_ns) < std::tie(b.facts.pid, b.since_ns);
+  });
 
   Verification verification;
   verification.exit_status = *exit_status;
   std::map<int, std::vector<WantedSetting>> handed_on;
   handed_on[getpid()] = HandedOn(OwnEnvironment());
   for (size_t i = 0; i < images.size(); ++i) {
-    const int pid = images[i].pid;
+    const int pid = images[i].facts.pid;
     // An image that has become another is no process any more, but hands on what it had.
-    std::vector<WantedSetting> inherited = handed_on[images[i].parent_pid];
+    std::vector<WantedSetting> inherited = handed_on[images[i].facts.parent_pid];
     AddMissing(handed_on[pid], &inherited);
-    const std::vector<std::string> environment = images[i].environment;
-    if (i + 1 == images.size() || images[i + 1].pid != pid) {
-      verification.processes.push_back(Verify(std::move(images[i]), inherited));
+    const std::vector<std::string> environment = images[i].facts.environment;
+    if (i + 1 == images.size() || images[i + 1].facts.pid != pid) {
+      verification.processes.push_back(Verify(std::move(images[i].facts), inherited));
     }
     handed_on[pid] = HandedOn(environment);
     AddMissing(inherited, &handed_on[pid]);

@@ -1,6 +1,7 @@
 // A program that changes what malloc goes by, or does not, as its argument says, and
 // then waits until its standard input ends.
-//   settings plain | setenv | mallopt | move | child COMMAND...
+//   settings plain | setenv | mallopt | move | worker | child COMMAND...
+// worker: a forked child calls mallopt, and ends; child: one runs the command.
 
 #include <malloc.h>
 #include <stdio.h>
@@ -23,6 +24,13 @@ int main(int argc, char** argv) {
   if (strcmp(what, "setenv") == 0) setenv("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=65536", 1);
   if (strcmp(what, "mallopt") == 0) mallopt(M_MMAP_THRESHOLD, 1 << 20);
   if (strcmp(what, "move") == 0) free(malloc(20 << 20));
+  if (strcmp(what, "worker") == 0) {
+    if (fork() == 0) {
+      mallopt(M_MMAP_THRESHOLD, 1 << 20);
+      _exit(0);
+    }
+    wait(NULL);
+  }
   if (strcmp(what, "child") == 0) {
     if (fork() == 0) {
       execvp(argv[2], argv + 2);

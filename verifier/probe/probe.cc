@@ -143,6 +143,12 @@ void ReadParameters(MallocParameters* parameters) {
   allocator.free = free;
   ProbeReport& report = *g_report;
   report.child_pid = raw::ProcessId();
+  // Where memory is short, this process is the one to go.
+  const int score = raw::Open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score >= 0) {
+    raw::Write(score, "1000", 4);
+    raw::Close(score);
+  }
   // Before the heap is made use of, since top_pad shows only then.
   ProbeSettings(allocator, report.probes);
   ReadParameters(&report.at_start);
@@ -207,6 +213,7 @@ void FollowFork() {
          reinterpret_cast<const char*>(g_report) + sizeof(report->written), sizeof(*report) - sizeof(report->written));
   report->pid = pid;
   report->parent_pid = static_cast<int>(raw::Syscall(SYS_getppid));
+  report->begin_ns = raw::MonotonicNs();
   MarkWritten(report);
   g_report = report;
 }
@@ -218,6 +225,7 @@ void FollowFork() {
     ProbeReport& report = *g_report;
     report.pid = raw::ProcessId();
     report.parent_pid = static_cast<int>(raw::Syscall(SYS_getppid));
+    report.begin_ns = raw::MonotonicNs();
     raw::Syscall(SYS_readlinkat, AT_FDCWD, raw::Word("/proc/self/exe"), raw::Word(report.program),
                  sizeof(report.program) - 1);
     const int command = raw::Open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);

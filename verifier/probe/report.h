@@ -33,6 +33,7 @@ struct ProbeReport {
   int32_t pid;
   int32_t parent_pid;
   int32_t child_pid;  // of the child in which settings were tried out
+  uint64_t begin_ns;  // CLOCK_MONOTONIC
   uint32_t is_glibc;  // that serves malloc
   uint32_t probed;    // `probes` and `at_start` are answered
   uint32_t parameters_known;

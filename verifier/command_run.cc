@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -21,7 +22,6 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "verifier/process_facts.h"
 
 namespace heaptape {
@@ -64,14 +64,6 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
   pointers.push_back(nullptr);
   return pointers;
-}
-
-// The pid and the number in a report's name; {0, 0} if it is none.
-std::pair<int, int> ReportName(const std::string& name) {
-  const std::vector<std::string> parts = absl::StrSplit(name, '.');
-  int pid = 0, number = 0;
-  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &pid) || !absl::SimpleAtoi(parts[1], &number)) return {0, 0};
-  return {pid, number};
 }
 
 // The processes write to their reports at any moment: a copy, whose texts end.
@@ -153,19 +145,29 @@ absl::StatusOr<int> CommandRun::Run(const std::vector<std::string>& command, con
 }
 
 std::vector<ProbeReport> CommandRun::Reports() const {
-  std::vector<std::pair<int, int>> names;
+  std::set<int> pids;
   std::error_code error;
   for (std::filesystem::directory_iterator it(directory_, error), end; !error && it != end; it.increment(error)) {
-    const std::pair<int, int> name = ReportName(it->path().filename().string());
-    if (name.first > 0) names.push_back(name);
+    const std::string name = it->path().filename().string();
+    int pid = 0;
+    if (absl::SimpleAtoi(name.substr(0, name.find('.')), &pid)) pids.insert(pid);
   }
-  std::sort(names.begin(), names.end());
   std::vector<ProbeReport> reports;
-  for (const auto& [pid, number] : names) {
-    ProbeReport report = {};
-    if (ReadReport(absl::StrCat(directory_, "/", pid, ".", number), &report)) reports.push_back(report);
+  for (int pid : pids) {
+    const std::vector<ProbeReport> of_process = ReportsOf(pid);
+    reports.insert(reports.end(), of_process.begin(), of_process.end());
   }
   return reports;
+}
+
+std::vector<ProbeReport> CommandRun::ReportsOf(int pid) const {
+  std::vector<ProbeReport> reports;
+  for (int number = 0;; ++number) {
+    const std::string path = absl::StrCat(directory_, "/", pid, ".", number);
+    if (access(path.c_str(), F_OK) != 0) return reports;
+    ProbeReport report = {};
+    if (ReadReport(path, &report)) reports.push_back(report);
+  }
 }
 
 }  // namespace heaptape

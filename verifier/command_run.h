@@ -33,6 +33,8 @@ class CommandRun {
 
   // What has been reported, by process and the order of its images.
   std::vector<ProbeReport> Reports() const;
+  // Of one process.
+  std::vector<ProbeReport> ReportsOf(int pid) const;
 
  private:
   explicit CommandRun(std::string directory) : directory_(std::move(directory)) {}

@@ -1,6 +1,7 @@
 #include "verifier/setting_judge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -21,6 +22,14 @@ uint32_t ParameterOf(absl::string_view name) {
   uint32_t i = 0;
   while (i < kMallocSettings && name != kMallocParameterNames[i]) ++i;
   return i < kMallocSettings ? i : uint32_t{kMallocParameters};
+}
+
+// Whether a tunable is another part's of glibc, and not malloc's, however misspelt.
+bool IsElsewhere(absl::string_view name) {
+  constexpr absl::string_view kOthers[] = {"cpu.", "elision.", "gmon.", "mem.", "pthread.", "rtld."};
+  if (!absl::ConsumePrefix(&name, "glibc.")) return false;
+  return std::any_of(std::begin(kOthers), std::end(kOthers),
+                     [name](absl::string_view other) { return absl::StartsWith(name, other); });
 }
 
 const WantedSetting* Find(const std::vector<WantedSetting>& settings, const std::string& name) {
@@ -198,9 +207,7 @@ std::vector<WantedSetting> SettingsInEnvironment(const std::vector<std::string>&
     if (variable.first == "GLIBC_TUNABLES") {
       for (absl::string_view text : absl::StrSplit(variable.second, ':', absl::SkipEmpty())) {
         const std::pair<std::string, std::string> setting = absl::StrSplit(text, absl::MaxSplits('=', 1));
-        // Others than malloc's are not our affair.
-        const bool elsewhere = absl::StartsWith(setting.first, "glibc.") && !absl::StartsWith(setting.first, "glibc.m");
-        if (elsewhere || absl::StartsWith(setting.first, "glibc.mem.")) continue;
+        if (IsElsewhere(setting.first)) continue;
         const auto there = std::find_if(settings.begin(), settings.end(),
                                         [&setting](const WantedSetting& other) { return other.name == setting.first; });
         if (there != settings.end()) {

@@ -216,24 +216,32 @@ bool Verification::in_force() const {
 }
 
 std::string VerificationText(const Verification& verification) {
+  // The first, and those where something is wrong, at length; workers tend to be many
+  // and alike.
+  constexpr size_t kAtLength = 5, kRows = 20;
   std::string text;
-  std::vector<const VerifiedProcess*> brief;
+  size_t at_length = 0;
+  std::vector<const VerifiedProcess*> brief, wrong;
   for (const VerifiedProcess& process : verification.processes) {
     const bool is_first = &process == &verification.processes.front();
-    if (!is_first && AllInForce(process)) {
-      brief.push_back(&process);
-      continue;
+    if (is_first || (!AllInForce(process) && at_length < kAtLength)) {
+      AddProcess(process, &text);
+      if (is_first) AddParameters(process.facts, &text);
+      ++at_length;
+    } else {
+      (AllInForce(process) ? brief : wrong).push_back(&process);
     }
-    AddProcess(process, &text);
-    if (is_first) AddParameters(process.facts, &text);
   }
+  brief.insert(brief.begin(), wrong.begin(), wrong.end());
   if (!brief.empty()) {
     TextTable table("rll");
     table.Add({"pid", "program", ""});
-    for (const VerifiedProcess* process : brief) {
-      table.Add({absl::StrCat(process->facts.pid), OneLine(FileName(process->facts.program)),
-                 process->settings.empty() ? "nothing is asked for" : "all in force"});
+    for (size_t i = 0; i < std::min(brief.size(), kRows); ++i) {
+      const VerifiedProcess& process = *brief[i];
+      table.Add({absl::StrCat(process.facts.pid), OneLine(FileName(process.facts.program)),
+                 process.settings.empty() ? "nothing is asked for" : AllInForce(process) ? "all in force" : "NOT all in force"});
     }
+    if (brief.size() > kRows) table.Add({"", absl::StrCat("[", Grouped(brief.size() - kRows), " others]"), ""});
     absl::StrAppend(&text, "others\n", table.Render(2), "\n");
   }
   uint64_t settings = 0, not_in_force = 0;

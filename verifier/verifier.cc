@@ -235,7 +235,7 @@ absl::StatusOr<Verification> Verifier::VerifyCommand(const std::vector<std::stri
     const std::string program = std::filesystem::read_symlink(absl::StrCat("/proc/", pid, "/exe"), error).string();
     const std::pair<int, std::string> image = {pid, program};
     if (reported.count(image) > 0 || from_outside.count(image) > 0) return;
-    for (const ProbeReport& report : (*run)->Reports()) reported.emplace(report.pid, report.program);
+    for (const ProbeReport& report : (*run)->ReportsOf(pid)) reported.emplace(report.pid, report.program);
     if (reported.count(image) > 0) return;
     const uint64_t now_ns = MonotonicNs();
     absl::StatusOr<ProcessFacts> facts = LookFromOutside(pid);

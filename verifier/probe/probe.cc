@@ -149,10 +149,11 @@ void ReadParameters(MallocParameters* parameters) {
     raw::Write(score, "1000", 4);
     raw::Close(score);
   }
-  // Before the heap is made use of, since top_pad shows only then.
-  ProbeSettings(allocator, report.probes);
+  // Makes malloc read its settings, and no heap yet: top_pad shows when it is made.
+  mallinfo2();
   ReadParameters(&report.at_start);
   report.now = report.at_start;
+  ProbeSettings(allocator, report.probes);
   report.probed = 1;
   for (;;) raw::Syscall(SYS_exit_group, 0);
 }

@@ -131,6 +131,12 @@ if [[ $EUID == 0 ]]; then
   start GLIBC_TUNABLES=$threshold=65536 /usr/sbin/chroot "$PWD/other" /settings plain
   check 0 "" verify --format=json "$pid"
   row_is 0 $threshold "in_force null 65536 65536 65536"
+  # An update puts another file there: what is in it says nothing of this process.
+  install /lib/x86_64-linux-gnu/libc.so.6 other/new
+  mv other/new other/lib/x86_64-linux-gnu/libc.so.6
+  check 0 "" verify --format=json "$pid"
+  row_is 0 $threshold "by_environment null 65536 65536 null"
+  jq -r '.processes[0].settings[0].explanation' out | grep -q "libc.so.6 has been replaced since" || fail "replaced: $(cat out)"
   finish
 fi
 

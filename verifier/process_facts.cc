@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "recorder/collector/proc_text.h"
 #include "verifier/elf_file.h"
 
@@ -55,6 +56,7 @@ struct Mapping {
   uint64_t start = 0;
   uint64_t inode = 0;
   std::string path;
+  bool is_deleted = false;  // another file may be there now
 };
 
 // The first mapping of each file.
@@ -64,11 +66,12 @@ std::vector<Mapping> MappedFiles(const std::string& maps) {
   for (absl::string_view line : absl::StrSplit(maps, '\n')) {
     const size_t path_at = line.find('/');
     if (path_at == absl::string_view::npos) continue;
-    const std::string path(line.substr(path_at));
+    absl::string_view path = line.substr(path_at);
+    const bool is_deleted = absl::ConsumeSuffix(&path, " (deleted)");
     // START-END RIGHTS OFFSET DEVICE INODE PATH
     const std::vector<absl::string_view> fields = absl::StrSplit(line.substr(0, path_at), ' ', absl::SkipEmpty());
-    Mapping mapping = {0, 0, path};
-    if (seen.insert(path).second && fields.size() == 5 && absl::SimpleAtoi(fields[4], &mapping.inode) &&
+    Mapping mapping = {0, 0, std::string(path), is_deleted};
+    if (seen.insert(mapping.path).second && fields.size() == 5 && absl::SimpleAtoi(fields[4], &mapping.inode) &&
         absl::SimpleHexAtoi(line.substr(0, line.find('-')), &mapping.start)) {
       files.push_back(mapping);
     }
@@ -77,13 +80,17 @@ std::vector<Mapping> MappedFiles(const std::string& maps) {
 }
 
 // Paths in a container's process are those of the container, and in a process that
-// only changed its root they are ours: the one that is the same file.
+// only changed its root they are ours: the one that is the same file. Empty if that is gone.
 std::string PathFromHere(const std::string& proc, const Mapping& file) {
   struct stat info;
+  std::string there;
   for (const std::string& path : {proc + "/root" + file.path, file.path}) {
-    if (stat(path.c_str(), &info) == 0 && info.st_ino == file.inode) return path;
+    if (stat(path.c_str(), &info) != 0) continue;
+    if (info.st_ino == file.inode) return path;
+    // Where file systems lie over each other, numbers may differ.
+    if (there.empty() && !file.is_deleted) there = path;
   }
-  return proc + "/root" + file.path;
+  return there;
 }
 
 absl::string_view FileName(absl::string_view path) { return path.substr(path.rfind('/') + 1); }

@@ -65,7 +65,7 @@ struct ProcessFacts {
 
 // Where libc.so.6 of a process is.
 struct LoadedLibc {
-  std::string path;  // as it can be opened from here
+  std::string path;  // as it can be opened from here; empty if it has been replaced
   uint64_t base = 0;
 };
 

@@ -95,7 +95,7 @@ std::vector<std::string> OwnEnvironment() {
 absl::StatusOr<const Verifier::KnownGlibc*> Verifier::Know(const std::string& libc_path) {
   struct stat info;
   if (stat(libc_path.c_str(), &info) != 0) {
-    return absl::NotFoundError(absl::StrCat(libc_path, " is not there any more: replaced since the process was started?"));
+    return absl::NotFoundError(absl::StrCat(libc_path, " cannot be opened"));
   }
   const std::pair<uint64_t, uint64_t> file = {info.st_dev, info.st_ino};
   const auto there = glibcs_.find(file);
@@ -111,6 +111,10 @@ absl::StatusOr<ProcessFacts> Verifier::LookFromOutside(int pid) {
   LoadedLibc libc;
   absl::StatusOr<ProcessFacts> facts = ReadProcess(pid, &libc);
   if (!facts.ok() || facts->library != CLibrary::kGlibc) return facts;
+  if (libc.path.empty()) {
+    facts->unreadable = absl::StrCat(facts->library_path, " has been replaced since process ", pid, " was started");
+    return facts;
+  }
   const absl::StatusOr<const KnownGlibc*> glibc = Know(libc.path);
   if (!glibc.ok()) {
     facts->unreadable = std::string(glibc.status().message());

@@ -106,6 +106,7 @@ TEST(Glibc, FromAnotherDirectory) {
   const ReplayResult other = Replayed(program, settings);
   EXPECT_TRUE(other.settings.is_glibc);
   EXPECT_EQ(other.settings.allocator_path, (directory / "libc.so.6").string());
+  EXPECT_GT(other.settings.rewritten_call_sites, 0u);
   EXPECT_EQ(other.digest, system.digest);
   EXPECT_EQ(other.system_bytes, system.system_bytes);
   fs::remove_all(directory);

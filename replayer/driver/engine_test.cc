@@ -77,6 +77,7 @@ TEST_F(EngineTest, RefusesWhatWouldLeadItAstray) {
   EXPECT_EQ(Run({kSomeSlots, Encode(Op::kDrop, 4096, 0)}), slot);
   EXPECT_EQ(Run({kSomeSlots, Encode(Op::kRealloc, kSlotCapacity - 1, 8)}), slot);
   EXPECT_EQ(Run({Encode(Op::kSlots, 0, kSlotCapacity + 1)}), "more slots than there are");
+  EXPECT_EQ(Run({Encode(Op::kSlots, 0, 100)}), "a part of a page of slots");
   EXPECT_EQ(Run({Encode(Op::kSample, kSampleCapacity, 0)}), "a sample beyond the last possible");
   EXPECT_EQ(Run({Encode(Op::kLane, kLaneCapacity, 0)}), "a lane beyond the last possible");
   EXPECT_EQ(Run({Encode(Op::kLaneEnd, 0, 0)}), "a lane ends that is not current");

@@ -63,7 +63,7 @@ class Rare {
     if (count > kSlotCapacity) return Fail("more slots than there are");
     const uint64_t old = engine_.slot_count;
     if (count <= old) return true;
-    if (count % (kPageBytes / sizeof(Slot)) != 0) return Fail("a part of a page of slots");
+    if (count % kSlotsAPage != 0) return Fail("a part of a page of slots");
     const uint64_t bytes = (count - old) * sizeof(Slot);
     if (!MapOwnFileAt(engine_.slots + old, engine_.shared_fd, kSlotsOffset + old * sizeof(Slot),
                       bytes, true)) {

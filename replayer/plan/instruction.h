@@ -54,7 +54,7 @@ enum class Op : uint8_t {
   kSample = 8,    // no event. Write sample number `slot`.
   kHalve = 9,     // no event. Keep samples 0, 2, 4 ... as 0, 1, 2 ...
   kSkip = 10,     // `size` events that ask nothing of the allocator.
-  kSlots = 11,    // no event. Slots below `size` may be used from here on; a multiple of 256.
+  kSlots = 11,    // no event. Slots below `size` may be used from here on: whole pages.
   kMallopt = 12,  // event, wide: low half of size is the parameter, high half the value.
   kTrim = 13,     // event if slot is 0, none if it is 1 (asked for by the user). malloc_trim(size)
   kDrop = 14,     // no event. kFree of a block whose free the recording lacks.
@@ -275,6 +275,8 @@ inline constexpr uint64_t kMemoryCallsOffset = kRegionsOffset + kRegionCapacity 
 inline constexpr uint64_t kSlotsOffset =
     kMemoryCallsOffset + kMemoryCallCapacity * sizeof(MemoryCall);
 inline constexpr uint64_t kSharedBytes = kSlotsOffset + kSlotCapacity * sizeof(Slot);
+
+inline constexpr uint64_t kSlotsAPage = 4096 / sizeof(Slot);
 
 static_assert(sizeof(Slot) == 16 && sizeof(Region) == 32 && sizeof(Sample) == 32);
 static_assert(sizeof(MemoryCall) == 64);

@@ -91,7 +91,7 @@ const char* PlanChecker::CheckWord(uint64_t word) {
       events_ += size;
       return nullptr;
     case Op::kSlots:
-      if (size > kSlotCapacity || size <= slots_) return "number of slots";
+      if (size > kSlotCapacity || size <= slots_ || size % kSlotsAPage != 0) return "number of slots";
       slots_ = size;
       live_.resize(size);
       return nullptr;

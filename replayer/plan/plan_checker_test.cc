@@ -60,6 +60,7 @@ TEST(PlanChecker, NamesTheWordAndTheRule) {
   EXPECT_EQ(second(Encode(Op::kLaneEnd, 1, 0)), "lane that ends is not current");
   EXPECT_EQ(second(Encode(Op::kLane, kLaneCapacity, 0)), "lane beyond the last possible");
   EXPECT_EQ(second(Encode(Op::kSlots, 0, 4096)), "number of slots");
+  EXPECT_EQ(second(Encode(Op::kSlots, 0, 4097)), "number of slots");
   EXPECT_EQ(second(Encode(Op::kTrim, 2, 0)), "slot of a trim");
 }
 

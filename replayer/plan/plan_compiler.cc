@@ -15,6 +15,7 @@ constexpr size_t kBlockAhead = 10;
 
 // The engine makes this many slots ready at a time: 64 KiB of its table.
 constexpr uint64_t kSlotStep = 4096;
+static_assert(kSlotStep % kSlotsAPage == 0);
 
 }  // namespace
 

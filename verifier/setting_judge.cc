@@ -166,8 +166,9 @@ class Judgement {
     const ProbeResult probed = probe == process_.probes.end() ? ProbeResult::kNotProbed : probe->second;
     const uint32_t parameter = ParameterOf(name);
     if (judged_.in_force.has_value()) {
-      // Other than wanted. What a fresh process has tells a change from a refusal.
-      const bool was = process_.fresh.has_value() && absl::StrCat(process_.fresh->values[parameter]) == value;
+      // Other than wanted. What a fresh process has tells a change from a refusal, which is
+      // rare: the value is in range.
+      const bool was = !process_.fresh.has_value() || absl::StrCat(process_.fresh->values[parameter]) == value;
       if (!was && process_.mallopt_calls == 0) {
         return No(Cause::kRefused, absl::StrCat("glibc ", process_.glibc_version, " does not take ", value, " for it"));
       }

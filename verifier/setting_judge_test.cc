@@ -78,6 +78,8 @@ TEST(Judge, ANumberThatGlibcDoesNotTakeIsToldFromAChange) {
   EXPECT_EQ(JudgeOne(facts, wanted).cause, Cause::kRefused);
   facts.fresh->values[kMmapThreshold] = 99;
   EXPECT_EQ(JudgeOne(facts, wanted).cause, Cause::kOverridden);
+  facts.fresh.reset();
+  EXPECT_EQ(JudgeOne(facts, wanted).cause, Cause::kOverridden);
 }
 
 TEST(Judge, AHeapThatIsNotUsedYetTellsNothing) {

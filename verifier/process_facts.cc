@@ -182,6 +182,7 @@ absl::StatusOr<ProcessFacts> ReadProcess(int pid, LoadedLibc* libc) {
   std::error_code error;
   facts.program = std::filesystem::read_symlink(proc + "/exe", error).string();
   if (error) {
+    facts.program = std::string(absl::StripSuffix(ReadText(proc + "/comm"), "\n"));
     facts.is_refused = error == std::errc::permission_denied;
     facts.unreadable = facts.is_refused
                            ? absl::StrCat("process ", pid, " is another user's; run this as root, or as that user")

@@ -30,7 +30,7 @@ enum class CLibrary {
 struct ProcessFacts {
   int pid = 0;
   int parent_pid = 0;
-  std::string program;  // path
+  std::string program;  // path; where that may not be read, its name
   std::string command;  // with its arguments; empty if not known
 
   CLibrary library = CLibrary::kUnknown;
@@ -55,7 +55,7 @@ struct ProcessFacts {
   bool probed_itself = false;
   uint64_t mallopt_calls = 0;  // seen
 
-  bool is_refused = false;  // nothing may be read of it
+  bool is_refused = false;  // nothing of it may be read
 
   // Why some of this is not known, as a clause: "process 7 may not be read ...".
   std::string unreadable;

@@ -87,7 +87,7 @@ std::string SeenText(const ProcessFacts& facts) {
   if (facts.probed_itself) seen.push_back("how malloc behaves in the process");
   if (facts.parameters.has_value()) seen.push_back("what malloc goes by in its memory");
   if (!facts.probes.empty() && !facts.probed_itself) seen.push_back("a fresh process under the same environment");
-  if (seen.empty()) return absl::StrCat("nothing: ", facts.unreadable);
+  if (seen.empty() || facts.is_refused) return absl::StrCat("nothing: ", facts.unreadable);
   return absl::StrJoin(seen, "; ");
 }
 
@@ -239,7 +239,10 @@ std::string VerificationText(const Verification& verification) {
     for (size_t i = 0; i < std::min(brief.size(), kRows); ++i) {
       const VerifiedProcess& process = *brief[i];
       table.Add({absl::StrCat(process.facts.pid), OneLine(FileName(process.facts.program)),
-                 process.settings.empty() ? "nothing is asked for" : AllInForce(process) ? "all in force" : "NOT all in force"});
+                 process.facts.is_refused    ? "may not be read"
+                 : process.settings.empty() ? "nothing is asked for"
+                 : AllInForce(process)      ? "all in force"
+                                            : "NOT all in force"});
     }
     if (brief.size() > kRows) table.Add({"", absl::StrCat("[", Grouped(brief.size() - kRows), " others]"), ""});
     absl::StrAppend(&text, "others\n", table.Render(2), "\n");

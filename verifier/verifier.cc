@@ -183,6 +183,7 @@ absl::StatusOr<Verifier> Verifier::Create(VerifierFiles files, std::vector<Wante
 absl::StatusOr<Verification> Verifier::VerifyProcess(int pid) {
   absl::StatusOr<ProcessFacts> facts = LookFromOutside(pid);
   if (!facts.ok()) return facts.status();
+  if (facts->is_refused) return absl::PermissionDeniedError(facts->unreadable);
   std::map<int, std::vector<WantedSetting>> handed_on;
   LoadedLibc ignored;
   // Its parent may be another user's, or nobody's business: what it does not tell is not missed.

@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -101,15 +99,6 @@ TEST_F(RecordTest, ExitsAsTheCommandDoes) {
   const ProgramResult result = Record({"/no/such/program"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(absl::StrContains(result.error, "/no/such/program")) << result.error;
-}
-
-// The collector yields to the program, whose own priority is as it was.
-TEST_F(RecordTest, TheCollectorStandsBack) {
-  const int own = getpriority(PRIO_PROCESS, 0);
-  const ProgramResult result =
-      Record({"sh", "-c", "nice; cut -d' ' -f19 /proc/$PPID/stat"});
-  EXPECT_EQ(result.exit_code, 0) << result.error;
-  EXPECT_EQ(result.out, absl::StrCat(own, "\n", std::min(own + 10, 19), "\n"));
 }
 
 TEST_F(RecordTest, ThreadsNeverContradictEachOther) {

@@ -120,7 +120,11 @@ TEST_F(SurroundingsTest, DaemonsAreRecordedInTheBackground) {
     if (calls > 200000) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  FAIL() << "the daemon's calls never came";
+  for (const std::string& path : Traces()) {
+    const Trace trace = ReadTrace(path);
+    ADD_FAILURE() << path << ": " << trace.calls() << " calls, " << (trace.health.complete ? "complete" : "not complete");
+  }
+  FAIL() << "the daemon's calls never came: " << result.error;
 }
 
 // Two libraries preloaded, in both orders.
@@ -301,12 +305,19 @@ TEST_F(SurroundingsTest, AForkedChildReplaysFromItsParentsHeap) {
   ASSERT_EQ(result.exit_code, 0) << result.error;
   ASSERT_EQ(Traces().size(), 2u);
   bool found = false;
+  std::map<int, uint64_t> started;  // by pid
+  for (const std::string& path : Traces()) {
+    const Header header = ReadTrace(path).header;
+    started[header.pid()] = header.start_time_ticks();
+  }
   for (const std::string& path : Traces()) {
     const Trace trace = ReadTrace(path);
     const Contradictions contradictions = FindContradictions(trace.events);
     EXPECT_EQ(contradictions.live_twice, 0) << path;
     if (!trace.header.has_fork()) continue;
     found = true;
+    EXPECT_EQ(started.count(trace.header.fork().parent_pid()), 1u);
+    EXPECT_EQ(trace.header.fork().parent_start_time_ticks(), started[trace.header.fork().parent_pid()]);
     EXPECT_EQ(contradictions.orphan_frees, 0);
     EXPECT_GT(trace.header.fork().live_blocks(), 3000u);
     const ProgramResult replay = RunProgram({kHeaptape, "replay", path, "--format=json"});

@@ -32,7 +32,6 @@ absl::StatusOr<int> Collect(const CollectFlags& flags) {
   }
   signal(SIGINT, Interrupt);
   signal(SIGTERM, Interrupt);
-  StandBack();
   std::error_code error;
   Collector collector(std::filesystem::absolute(flags.session, error).string(), flags.output);
   size_t told = 0;

@@ -1,4 +1,4 @@
-// The clock by which the collector acts and stamps what it writes.
+// The clocks by which the collector acts and stamps what it writes.
 //
 // Mainland. Thread-safe.
 
@@ -15,6 +15,13 @@ namespace heaptape {
 inline uint64_t MonotonicNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// What this thread has worked.
+inline uint64_t ThreadCpuNs() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 

@@ -1,13 +1,14 @@
 #include "recorder/collector/collector.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "recorder/collector/clock.h"
+#include "recorder/collector/proc_text.h"
+#include "recorder/wire/session.h"
 
 namespace heaptape {
 namespace {
@@ -16,19 +17,26 @@ constexpr uint64_t kScanNs = 10'000'000;
 constexpr uint64_t kSampleNs = 100'000'000;
 constexpr long kLongestNapUs = 4000;
 
-}  // namespace
+// A program has room as long as a round finds less than this part of its buffer.
+constexpr uint64_t kRoom = 8;
+// A round that took so much longer than its work was held up by others, who are then
+// given the most of what we would take, for a while.
+constexpr uint64_t kHeldUpNs = 1'000'000;
+constexpr uint64_t kContendedNs = 200'000'000;
+constexpr uint64_t kOthersShare = 8;
+constexpr uint64_t kLongestStandNs = 20'000'000;
 
-void StandBack() {
-  // A tenth of the weight. Not the least there is: a machine that others keep busy must
-  // not starve a collector that a program waits for.
-  constexpr int kNicer = 10;
-  errno = 0;
-  const int nice = getpriority(PRIO_PROCESS, 0);
-  if (errno == 0) setpriority(PRIO_PROCESS, 0, nice + kNicer);
+wire::SessionConfig ConfigOf(const std::string& session) {
+  wire::SessionConfig config;
+  const std::string text = ReadText(session + "/config");
+  if (text.size() == sizeof config) memcpy(&config, text.data(), sizeof config);
+  return config;
 }
 
+}  // namespace
+
 Collector::Collector(std::string session, std::string pattern)
-    : session_(std::move(session)), pattern_(std::move(pattern)) {}
+    : session_(std::move(session)), pattern_(std::move(pattern)), buffer_bytes_(ConfigOf(session_).buffer_bytes) {}
 
 void Collector::FindImages() {
   for (const std::string& directory : ListImages(session_)) OpenImage(directory);
@@ -70,12 +78,13 @@ void Collector::Step(int child) {
   const bool sample = now >= next_sample_ns_;
   if (sample) next_sample_ns_ = now + kSampleNs;
 
-  uint64_t words = 0;
+  const uint64_t cpu = ThreadCpuNs();
+  uint64_t words = 0;  // of the image with most
   std::vector<std::string> ended;
   for (auto& [directory, recording] : recordings_) {
     __atomic_fetch_add(&recording->image()->control()->heartbeat, 1, __ATOMIC_RELAXED);
     const uint64_t taken = recording->Drain();
-    words += taken;
+    words = std::max(words, taken);
     if (sample) recording->SampleMemory();
     if (taken == 0 && scan && Ended(directory, child)) ended.push_back(directory);
   }
@@ -83,10 +92,18 @@ void Collector::Step(int child) {
 
   if (words > 0) {
     nap_us_ = 0;
+    StandBack(MonotonicNs() - now, ThreadCpuNs() - cpu, words);
   } else {
     nap_us_ = std::min(kLongestNapUs, nap_us_ * 2 + 100);
     usleep(static_cast<useconds_t>(nap_us_));
   }
+}
+
+void Collector::StandBack(uint64_t wall_ns, uint64_t cpu_ns, uint64_t words) {
+  const uint64_t now = MonotonicNs();
+  if (wall_ns > cpu_ns + cpu_ns / 2 + kHeldUpNs) contended_until_ns_ = now + kContendedNs;
+  if (now > contended_until_ns_ || words * sizeof(uint64_t) > buffer_bytes_ / kRoom) return;
+  usleep(static_cast<useconds_t>(std::min(kOthersShare * cpu_ns, kLongestStandNs) / 1000));
 }
 
 void Collector::Sync() {

@@ -18,12 +18,6 @@
 
 namespace heaptape {
 
-// Lets other processes have the processors first, for good. What a collector does can
-// wait as long as programs have room to log; where they have none they wait for it, and
-// leave the processors to it. For a process that only collects, once it has started
-// what it records.
-void StandBack();
-
 class Collector {
  public:
   // Of the session in directory `session`; `pattern` as for TracePath.
@@ -57,9 +51,13 @@ class Collector {
   // Whether the process behind an image has ended or become another image.
   bool Ended(const std::string& directory, int child) const;
   void FinishOne(const std::string& directory, int wait_status);
+  // Leaves the processor to others for a while if they want it and the programs have
+  // room to go on logging. A round took so long, and found so much in one image.
+  void StandBack(uint64_t wall_ns, uint64_t cpu_ns, uint64_t words);
 
   const std::string session_;
   const std::string pattern_;
+  const uint64_t buffer_bytes_;  // of each image
   std::map<std::string, std::unique_ptr<Recording>> recordings_;  // by directory
   std::set<std::string> failed_;                                  // directories that no trace could be made for
   std::map<std::string, std::unique_ptr<LiveHeap>> heaps_;        // of images that were ever open, by name
@@ -67,6 +65,7 @@ class Collector {
   uint64_t next_scan_ns_ = 0;
   uint64_t next_sample_ns_ = 0;
   long nap_us_ = 0;
+  uint64_t contended_until_ns_ = 0;  // others are taken to want the processors until then
 };
 
 }  // namespace heaptape

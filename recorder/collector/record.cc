@@ -7,12 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "recorder/collector/collector.h"
+#include "recorder/collector/proc_text.h"
 
 namespace heaptape {
 namespace {
@@ -76,14 +78,40 @@ absl::StatusOr<pid_t> Start(const RecordOptions& options, const std::string& ses
   return absl::ErrnoToStatus(error, absl::StrCat(options.command[0], ": cannot be started"));
 }
 
+// Processes of the session that live, as their environment says: a daemon that has just
+// been forked may not have allocated yet, so that nothing else tells of it.
+size_t ProcessesOf(const std::string& session, const RecordOptions& options) {
+  if (options.config.follow == wire::Follow::kNone) return 0;  // they are not recorded
+  const std::string in_session = absl::StrCat(wire::kSessionVariable, "=", session, "/.");
+  size_t processes = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string environment = ReadText(absl::StrCat("/proc/", name, "/environ"));
+    // The next variable, or the end, is behind a zero.
+    if (absl::StrContains(environment, absl::StrCat(in_session, absl::string_view("\0", 1))) &&
+        absl::StrContains(environment, options.interposer)) {
+      ++processes;
+    }
+  }
+  return processes;
+}
+
 // Goes on for processes that outlive the command: daemons, background jobs. In a
 // process of its own, without our terminal and pipes, so that nobody waits for it.
-void CollectInBackground(Collector* collector, const std::string& session) {
+void CollectInBackground(Collector* collector, const std::string& session, const RecordOptions& options) {
   if (fork() != 0) return;
   setsid();
   const int null = open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3 && null >= 0; ++fd) dup2(null, fd);
-  while (collector->running() > 0) collector->Step(/*child=*/0);
+  for (bool over = false; !over;) {
+    // Who was last seen to live may have ended since, and have left an image.
+    const bool quiet = collector->running() == 0 && ProcessesOf(session, options) == 0;
+    if (quiet) collector->ScanNow();
+    collector->Step(/*child=*/0);
+    over = quiet && collector->running() == 0;
+  }
   std::error_code ignored;
   std::filesystem::remove_all(session, ignored);
   _exit(0);
@@ -101,7 +129,6 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     return child.status();
   }
   child_pid = *child;
-  StandBack();
   // A terminal sends its signals to the command as well; what comes from kill(1)
   // is handed on. A command that ignores them goes on, and so do we.
   signal(SIGINT, SIG_IGN);
@@ -119,13 +146,14 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   }
   child_pid = 0;
   collector.Finish(*child, result.wait_status);
-  // A daemon may have been forked just now, and not have allocated yet.
-  const auto grace = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
-  while (std::chrono::steady_clock::now() < grace) collector.Step(/*child=*/0);
+  const size_t processes = ProcessesOf(*session, options);
+  // Behind the look at processes: what has ended meanwhile has left an image.
+  collector.ScanNow();
+  collector.Step(/*child=*/0);
   result.recordings = collector.summaries();
-  result.still_running = collector.running();
+  result.still_running = std::max(collector.running(), processes);
   if (result.still_running > 0) {
-    CollectInBackground(&collector, *session);
+    CollectInBackground(&collector, *session, options);
   } else if (ListImages(*session).empty()) {
     std::filesystem::remove_all(*session, ignored);
   } else {

@@ -48,6 +48,14 @@ std::string EndText(int wait_status) {
   return absl::StrCat("exit ", WEXITSTATUS(wait_status));
 }
 
+// Of the process that forked this one: its image's name is PID.STARTTIME.N.
+uint64_t ParentStartTime(const wire::Control& control) {
+  const std::vector<std::string> parts =
+      absl::StrSplit(absl::string_view(control.parent, strnlen(control.parent, sizeof control.parent)), '.');
+  uint64_t ticks = 0;
+  return parts.size() == 3 && absl::SimpleAtoi(parts[1], &ticks) ? ticks : 0;
+}
+
 }  // namespace
 
 std::string TracePath(const std::string& pattern, const std::string& program, int pid) {
@@ -83,6 +91,7 @@ absl::StatusOr<std::unique_ptr<Recording>> Recording::Create(std::unique_ptr<Ima
     const absl::StatusOr<bool> found = parent->ReadToFork(image->control()->parent_fork);
     if (found.ok() && *found) inherited = parent->Allocations();
     header.mutable_fork()->set_parent_pid(header.parent_pid());
+    header.mutable_fork()->set_parent_start_time_ticks(ParentStartTime(*image->control()));
     header.mutable_fork()->set_live_blocks(inherited.size());
   }
   while (true) {

@@ -68,7 +68,7 @@ DocumentSection DescribeRows(const SweepReport& report) {
                          .headings = {"", "resident end", "", "peak", "", "system end", "", "peak", "", "trimmable", "setting"},
                          .alignment = "rrrrrrrrrrl", .rows = {}, .totals = 0};
   DocumentTable costs = {.caption = "Cost",
-                         .headings = {"", "page faults", "", "memory calls", "", "mappings", "", "seconds", "setting"},
+                         .headings = {"", "page faults", "", "memory calls", "", absl::StrCat("mappings of ", Grouped(kMapLimit)), "", "seconds", "setting"},
                          .alignment = "rrrrrrrrl", .rows = {}, .totals = 0};
   size_t rank = 0;
   for (const std::vector<size_t>& group : Alike(report)) {

@@ -33,7 +33,7 @@ class PlanRing {
   SharedHeader* shared_;
   const volatile int* stop_;
   const uint64_t* words_;
-  uint64_t stretch_ = 0;  // words given out at once
+  uint64_t stretch_;   // words given out at once
   uint64_t mask_;
   uint64_t position_;  // words given out
   // Words of the ring since its beginning whose pages have been made present, and

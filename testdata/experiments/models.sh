@@ -9,7 +9,7 @@ for run in "default" "both --mmap-threshold=64K --trim-threshold=64K" "mmap --mm
   "trim --trim-threshold=64K" "trimmed --trim-at=end"; do
   read -r key settings <<<"$run"
   replay "$key" trace --touch=pages $settings
-  timeline "$key" trace --touch=pages $settings
+  [[ $key == trimmed ]] || timeline "$key" trace --touch=pages $settings
 done
 
 # Where each idle phase begins; a sample is taken each 256 calls.

@@ -163,6 +163,20 @@ Command Behind(Command command, const Command& program) {
   return command;
 }
 
+// Over all traces in a directory, which are removed: a program may start others.
+double BytesACall(const std::string& directory) {
+  double bytes = 0, events = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().extension() != ".heaptape") continue;
+    const ProgramResult info = RunProgram({"tools/heaptape", "info", entry.path(), "--format=json"});
+    const size_t at = info.out.find("\"events\":");
+    if (at != std::string::npos) events += std::strtod(info.out.c_str() + at + 9, nullptr);
+    bytes += static_cast<double>(entry.file_size());
+    std::filesystem::remove(entry.path());
+  }
+  return bytes / events;
+}
+
 void RecordProgram(benchmark::State& state, const Command& program, const std::vector<std::string>& environment = {}) {
   const std::string directory = MakeTestDirectory("record_benchmark");
   const std::string trace = directory + "/t.heaptape";
@@ -176,12 +190,7 @@ void RecordProgram(benchmark::State& state, const Command& program, const std::v
   for (auto _ : state) {
     const double bare = Time(program, environment);
     figures["recorded_x"].push_back(Time(Behind({"tools/heaptape", "record", "-o", trace, "--"}, program), environment) / bare);
-    const ProgramResult info = RunProgram({"tools/heaptape", "info", trace, "--format=json"});
-    double events = 0;
-    const size_t at = info.out.find("\"events\":");
-    if (at != std::string::npos) events = std::strtod(info.out.c_str() + at + 9, nullptr);
-    figures["bytes_a_call"].push_back(static_cast<double>(std::filesystem::file_size(trace)) / events);
-    std::filesystem::remove(trace);
+    figures["bytes_a_call"].push_back(BytesACall(directory));
     if (heaptrack) {
       figures["heaptrack_x"].push_back(Time(Behind({"heaptrack", "-o", directory + "/peer"}, program), environment) / bare);
     }

@@ -362,6 +362,17 @@ TEST(Replay, TouchMakesBlocksResident) {
   EXPECT_LT(untouched.minor_faults, 400u);
 }
 
+// The engine's own faults, on the pages of a long plan, are not the allocator's.
+TEST(Replay, ALongPlanFaultsNoMoreThanAShortOne) {
+  ToyProgram program;
+  for (int i = 0; i < 1000; ++i) program.Free(program.Malloc(100));
+  const uint64_t few = Replayed(program, WithTouch()).minor_faults;
+  for (int i = 0; i < 500'000; ++i) program.Free(program.Malloc(100));
+  for (const ReplaySettings& settings : {ReplaySettings(), WithTouch()}) {
+    EXPECT_LT(Replayed(program, settings).minor_faults, few + 30);
+  }
+}
+
 TEST(Replay, TrimGivesBack) {
   ToyProgram program;
   std::vector<ToyProgram::Block> blocks;

@@ -23,6 +23,8 @@ constexpr uint64_t kReadWords = 1 << 20;
 
 constexpr long kWaitNs = 50'000'000;
 
+constexpr uint64_t Least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 }  // namespace
 
 const char* PlanRing::Init(int fd, SharedHeader* shared, const volatile int* stop) {
@@ -68,9 +70,13 @@ bool PlanRing::Next(const uint64_t** begin, const uint64_t** end) {
     ReleaseOwnFile(words_ + released_, (at - released_) * sizeof(uint64_t));
     released_ = at;
   }
-  if (at + count > prepared_) {
-    PrepareOwnForReading(words_ + prepared_, (at + count - prepared_) * sizeof(uint64_t));
-    prepared_ = at + count;
+  // Many pages at once, and those that are only looked at ahead: a page fault that the
+  // loop met would count as the allocator's.
+  const uint64_t needed = Least(at + count + kReadAhead, mask_ + 1);
+  if (needed > prepared_) {
+    const uint64_t end_of_prepared = Least(needed + kStretch, mask_ + 1);
+    PrepareOwnForReading(words_ + prepared_, (end_of_prepared - prepared_) * sizeof(uint64_t));
+    prepared_ = end_of_prepared;
   }
   *begin = words_ + at;
   *end = words_ + at + count;

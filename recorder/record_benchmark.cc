@@ -239,13 +239,13 @@ int main() {
 
 constexpr char kSql[] =
     "create table t(a integer primary key, b text, c real);"
-    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 200000) "
+    "with recursive n(i) as (select 1 union all select i + 1 from n where i < 800000) "
     "insert into t select i, 'row ' || i || ' ' || hex(randomblob(8)), i * 0.5 from n;"
     "create index u on t(b); select count(*), sum(length(b)) from t where b like '%a%';"
     "select b, count(*) from t group by substr(b, 5, 3) order by 2 desc limit 5; delete from t where a % 3 = 0;";
 
 void BM_RecordPython(benchmark::State& state) {
-  RecordProgram(state, {"python3", "-S", "-s", "-c", kPython}, {"PYTHONMALLOC=malloc"});
+  RecordProgram(state, {"/usr/bin/python3", "-S", "-s", "-c", kPython}, {"PYTHONMALLOC=malloc"});
 }
 void BM_RecordCompiler(benchmark::State& state) {
   const std::string source = std::filesystem::temp_directory_path() / "heaptape_record_benchmark.cc";

@@ -84,6 +84,7 @@ void AddRunOptions(CLI::App& app, ReplayOptions* options) {
                  "After the last event let so much time pass, for allocators that give memory back by the clock")
       ->type_name("SECONDS")
       ->check(CLI::Range(0u, 86400u).description(""))
+      ->capture_default_str()
       ->group(kReplay);
   app.add_flag("--ignore-mallopt", options->ignore_mallopt,
                "Leave out the program's own calls of mallopt, which may override the settings")

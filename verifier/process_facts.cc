@@ -198,7 +198,7 @@ absl::StatusOr<ProcessFacts> ReadProcess(int pid, LoadedLibc* libc) {
     return facts;
   }
   if (!program->is_64_bit()) {
-    facts.library = CLibrary::k32Bit;
+    facts.c_library = CLibrary::k32Bit;
     return facts;
   }
   const std::vector<Mapping> files = MappedFiles(ReadText(proc + "/maps"));
@@ -206,17 +206,17 @@ absl::StatusOr<ProcessFacts> ReadProcess(int pid, LoadedLibc* libc) {
   for (const Mapping& file : files) {
     if (file.path == facts.program) program_base = file.start;
     if (!IsLibc(file.path)) continue;
-    facts.library = CLibrary::kGlibc;
-    facts.library_path = file.path;
+    facts.c_library = CLibrary::kGlibc;
+    facts.c_library_path = file.path;
     libc->path = PathFromHere(proc, file);
     libc->base = file.start;
   }
-  if (facts.library != CLibrary::kGlibc) {
-    facts.library_path = program->interpreter();
+  if (facts.c_library != CLibrary::kGlibc) {
+    facts.c_library_path = program->interpreter();
     if (program->interpreter().empty()) {
-      facts.library = CLibrary::kStatic;
+      facts.c_library = CLibrary::kStatic;
     } else if (!absl::StrContains(program->interpreter(), "/ld-linux")) {
-      facts.library = CLibrary::kOther;
+      facts.c_library = CLibrary::kOther;
     } else {
       facts.unreadable = files.empty() ? absl::StrCat("the mappings of process ", pid, " may not be read; run this as root")
                                        : absl::StrCat("process ", pid, " has not loaded its libc.so.6 yet");

@@ -33,8 +33,8 @@ struct ProcessFacts {
   std::string program;  // path; where that may not be read, its name
   std::string command;  // with its arguments; empty if not known
 
-  CLibrary library = CLibrary::kUnknown;
-  std::string library_path;   // of libc.so.6, or of the dynamic linker of another C library
+  CLibrary c_library = CLibrary::kUnknown;
+  std::string c_library_path;   // of libc.so.6, or of the dynamic linker of another C library
   std::string glibc_version;  // empty if not known
   std::string glibc_directory;  // where its glibc can be opened from here; empty if not known
   std::string allocator;      // path of the object that serves malloc instead of glibc; empty: none does

@@ -33,7 +33,7 @@ TEST(ReadProcess, WhatIsSetSinceIsToldFromWhatWasThereAtExec) {
   const absl::StatusOr<ProcessFacts> facts = ReadProcess(getpid(), &libc);
   unsetenv("MALLOC_ARENA_MAX");
   ASSERT_TRUE(facts.ok()) << facts.status();
-  EXPECT_EQ(facts->library, CLibrary::kGlibc);
+  EXPECT_EQ(facts->c_library, CLibrary::kGlibc);
   EXPECT_EQ(facts->allocator, "");
   EXPECT_FALSE(facts->is_secure);
   EXPECT_EQ(facts->parent_pid, getppid());

@@ -85,7 +85,7 @@ class Judgement {
   }
 
  private:
-  bool IsGlibcs() const { return process_.library == CLibrary::kGlibc && process_.allocator.empty(); }
+  bool IsGlibcs() const { return process_.c_library == CLibrary::kGlibc && process_.allocator.empty(); }
 
   // Whether malloc has been called: only then it reads its settings.
   bool IsInUse() const {
@@ -103,7 +103,7 @@ class Judgement {
 
   JudgedSetting NotGlibcs() {
     const std::string& program = process_.program;
-    switch (process_.library) {
+    switch (process_.c_library) {
       case CLibrary::kGlibc:
         return No(Cause::kOtherAllocator,
                   absl::StrCat(process_.allocator, " serves malloc, and no setting of glibc's reaches it"));
@@ -114,7 +114,7 @@ class Judgement {
                   Verdict::kUnknown);
       case CLibrary::kOther:
         return No(Cause::kOtherLibrary, absl::StrCat(program, " does not run with glibc: its dynamic linker is ",
-                                                     process_.library_path));
+                                                     process_.c_library_path));
       case CLibrary::k32Bit:
         return No(Cause::k32Bit, absl::StrCat(program, " is a 32-bit program, whose malloc cannot be looked at"),
                   Verdict::kUnknown);

@@ -27,7 +27,7 @@ ProcessFacts Process(std::vector<std::string> environment, uint64_t threshold) {
   facts.pid = 20;
   facts.parent_pid = 10;
   facts.program = "/bin/app";
-  facts.library = CLibrary::kGlibc;
+  facts.c_library = CLibrary::kGlibc;
   facts.environment = std::move(environment);
   facts.layout.offsets[kMmapThreshold] = 100;
   facts.layout.offsets[kHeapStart] = 200;
@@ -129,14 +129,14 @@ TEST(Judge, Causes) {
   facts.allocator = "/usr/lib/libjemalloc.so.2";
   EXPECT_EQ(JudgeOne(facts, wanted).cause, Cause::kOtherAllocator);
   facts = ProcessFacts();
-  facts.library = CLibrary::kOther;
+  facts.c_library = CLibrary::kOther;
   EXPECT_EQ(JudgeOne(facts, wanted).cause, Cause::kOtherLibrary);
   EXPECT_EQ(JudgeOne(facts, wanted).verdict, Verdict::kNotInForce);
-  facts.library = CLibrary::kStatic;
+  facts.c_library = CLibrary::kStatic;
   EXPECT_EQ(JudgeOne(facts, wanted).cause, Cause::kStatic);
-  facts.library = CLibrary::k32Bit;
+  facts.c_library = CLibrary::k32Bit;
   EXPECT_EQ(JudgeOne(facts, wanted).cause, Cause::k32Bit);
-  facts.library = CLibrary::kUnknown;
+  facts.c_library = CLibrary::kUnknown;
   EXPECT_EQ(JudgeOne(facts, wanted).verdict, Verdict::kUnknown);
 }
 

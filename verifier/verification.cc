@@ -64,8 +64,8 @@ std::string AskedByText(const std::string& asked_by) {
 }
 
 std::string LibraryText(const ProcessFacts& facts) {
-  const std::string path = OneLine(facts.library_path);
-  switch (facts.library) {
+  const std::string path = OneLine(facts.c_library_path);
+  switch (facts.c_library) {
     case CLibrary::kGlibc:
       return absl::StrCat("glibc", facts.glibc_version.empty() ? "" : " ", facts.glibc_version, ", ", path,
                           facts.allocator.empty() ? "" : absl::StrCat("; malloc from ", OneLine(facts.allocator)));
@@ -83,7 +83,7 @@ std::string LibraryText(const ProcessFacts& facts) {
 
 std::string SeenText(const ProcessFacts& facts) {
   std::vector<std::string> seen;
-  if (facts.library != CLibrary::kUnknown) seen.push_back("the environment at exec");
+  if (facts.c_library != CLibrary::kUnknown) seen.push_back("the environment at exec");
   if (facts.probed_itself) seen.push_back("how malloc behaves in the process");
   if (facts.parameters.has_value()) seen.push_back("what malloc goes by in its memory");
   if (!facts.probes.empty() && !facts.probed_itself) seen.push_back("a fresh process under the same environment");
@@ -194,7 +194,7 @@ ordered_json ProcessJson(const VerifiedProcess& process) {
   return {{"pid", facts.pid},
           {"parent_pid", facts.parent_pid},
           {"program", facts.program},
-          {"c_library", LibraryKey(facts.library)},
+          {"c_library", LibraryKey(facts.c_library)},
           {"glibc_version", facts.glibc_version.empty() ? ordered_json() : ordered_json(facts.glibc_version)},
           {"allocator", facts.allocator.empty() ? ordered_json() : ordered_json(facts.allocator)},
           {"secure_execution", facts.is_secure},

@@ -16,8 +16,8 @@ VerifiedProcess Process(int pid, Verdict verdict) {
   VerifiedProcess process;
   process.facts.pid = pid;
   process.facts.program = "/bin/app";
-  process.facts.library = CLibrary::kGlibc;
-  process.facts.library_path = "/lib/libc.so.6";
+  process.facts.c_library = CLibrary::kGlibc;
+  process.facts.c_library_path = "/lib/libc.so.6";
   process.facts.glibc_version = "2.36";
   JudgedSetting setting;
   setting.wanted = {"glibc.malloc.mmap_threshold", "65536", "GLIBC_TUNABLES"};

@@ -45,8 +45,8 @@ ProcessFacts FactsOf(const ProbeReport& report, const MallocLayout& layout) {
   facts.parent_pid = report.parent_pid;
   facts.program = report.program;
   facts.command = absl::StrJoin(Variables(report.command, sizeof(report.command)), " ");
-  facts.library = CLibrary::kGlibc;
-  facts.library_path = report.libc;
+  facts.c_library = CLibrary::kGlibc;
+  facts.c_library_path = report.libc;
   facts.glibc_version = report.glibc_version;
   if (report.is_glibc == 0) facts.allocator = report.allocator;
   facts.environment = Variables(report.environment, report.environment_bytes);
@@ -110,9 +110,9 @@ absl::StatusOr<const Verifier::KnownGlibc*> Verifier::Know(const std::string& li
 absl::StatusOr<ProcessFacts> Verifier::LookFromOutside(int pid) {
   LoadedLibc libc;
   absl::StatusOr<ProcessFacts> facts = ReadProcess(pid, &libc);
-  if (!facts.ok() || facts->library != CLibrary::kGlibc) return facts;
+  if (!facts.ok() || facts->c_library != CLibrary::kGlibc) return facts;
   if (libc.path.empty()) {
-    facts->unreadable = absl::StrCat(facts->library_path, " has been replaced since process ", pid, " was started");
+    facts->unreadable = absl::StrCat(facts->c_library_path, " has been replaced since process ", pid, " was started");
     return facts;
   }
   const absl::StatusOr<const KnownGlibc*> glibc = Know(libc.path);
@@ -245,7 +245,7 @@ absl::StatusOr<Verification> Verifier::VerifyCommand(const std::vector<std::stri
     const uint64_t now_ns = MonotonicNs();
     absl::StatusOr<ProcessFacts> facts = LookFromOutside(pid);
     // Otherwise its dynamic linker is still at work, or it has just ended.
-    const bool is_told = facts.ok() && (facts->library != CLibrary::kUnknown || facts->is_refused);
+    const bool is_told = facts.ok() && (facts->c_library != CLibrary::kUnknown || facts->is_refused);
     if (is_told) from_outside.emplace(image, Image{*std::move(facts), now_ns});
   });
   if (!exit_status.ok()) return exit_status.status();

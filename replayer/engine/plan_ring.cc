@@ -36,18 +36,21 @@ const char* PlanRing::Init(int fd, SharedHeader* shared, const volatile int* sto
   if (words_ == nullptr) return "cannot map the ring";
   mask_ = words - 1;
   stretch_ = shared->touch == Touch::kPages ? kTouchedStretch : kStretch;
-  position_ = prepared_ = released_ = wait_ns_ = 0;
+  position_ = woken_ = prepared_ = released_ = wait_ns_ = 0;
   return nullptr;
 }
 
 bool PlanRing::Next(const uint64_t** begin, const uint64_t** end) {
   // Matched by the driver's acquire, before it writes over what was read.
   __atomic_store_n(&shared_->consumed, position_, __ATOMIC_RELEASE);
-  __atomic_fetch_add(&shared_->consumed_futex, 1, __ATOMIC_SEQ_CST);
-  RawSyscall(SYS_futex, &shared_->consumed_futex, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-
   // Matched by the driver's release, after it has written the words.
   uint64_t committed = __atomic_load_n(&shared_->committed, __ATOMIC_ACQUIRE);
+  // Not for each short stretch: the driver would be awake all the time.
+  if (committed == position_ || position_ - woken_ >= kStretch) {
+    woken_ = position_;
+    __atomic_fetch_add(&shared_->consumed_futex, 1, __ATOMIC_SEQ_CST);
+    RawSyscall(SYS_futex, &shared_->consumed_futex, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
   if (committed == position_) {
     const uint64_t began = NowNs();
     for (;;) {

@@ -36,6 +36,7 @@ class PlanRing {
   uint64_t stretch_;   // words given out at once
   uint64_t mask_;
   uint64_t position_;  // words given out
+  uint64_t woken_;     // what position_ was when the driver was last woken
   // Words of the ring since its beginning whose pages have been made present, and
   // those whose pages are not any more.
   uint64_t prepared_, released_;

@@ -130,7 +130,7 @@ class Advisor {
     return static_cast<double>(IsTouched() ? row.peak.resident : row.peak.system);
   }
 
-  bool IsTouched() const { return sweep_.recorded.settings.touch == Touch::kPages; }
+  bool IsTouched() const { return heaptape::IsTouched(sweep_); }
 
   bool HasTooManyMappings(const SweepRow& row) const {
     return static_cast<double>(row.peak_mappings) > kTooManyMappings * kMapLimit;
@@ -367,8 +367,7 @@ class Advisor {
 }  // namespace
 
 uint64_t HeldBytes(const Sweep& sweep, const SweepRow& row) {
-  const bool touched = sweep.recorded.settings.touch == Touch::kPages;
-  return touched ? (row.peak.resident + row.end.resident) / 2 : (row.peak.system + row.end.system) / 2;
+  return IsTouched(sweep) ? (row.peak.resident + row.end.resident) / 2 : (row.peak.system + row.end.system) / 2;
 }
 
 std::vector<std::string> RemarksOn(const Sweep& sweep, const SweepRow& row) {

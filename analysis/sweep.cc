@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 // Those of the holes that reports tell of.
 constexpr size_t kHolesDetailed = 10;
 
-absl::StatusOr<SweepRow> RowOf(const SweepPoint& point, const ReplayResult& result, const HolesReport& holes) {
+SweepRow RowOf(const SweepPoint& point, const ReplayResult& result, const HolesReport& holes) {
   SweepRow row;
   row.point = point;
   row.peak = {result.peak_requested.bytes, result.peak_usable.bytes, result.peak_system.bytes,
@@ -125,7 +125,7 @@ class Runner {
     if (result->stopped) return absl::CancelledError("not done: the sweep was stopped");
     const absl::StatusOr<HolesReport> holes = FindHoles(*result, kHolesDetailed);
     if (!holes.ok()) return holes.status();
-    absl::StatusOr<SweepRow> row = RowOf(point, *result, *holes);
+    const SweepRow row = RowOf(point, *result, *holes);
     if (i == 0) {
       sweep_.facts = FactsOf(*result, *holes);
       sweep_.recorded = *std::move(result);

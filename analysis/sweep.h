@@ -54,6 +54,9 @@ struct Sweep {
   bool stopped = false;        // by the progress callback; rows that were not done have failed
 };
 
+// Whether blocks were written to, so that resident bytes mean something.
+inline bool IsTouched(const Sweep& sweep) { return sweep.recorded.settings.touch == Touch::kPages; }
+
 struct SweepOptions {
   // How all rows are replayed; tunables, allocator and trim_at_end are those of the rows,
   // and time passes at the end for other allocators than glibc's.

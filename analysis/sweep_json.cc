@@ -137,7 +137,7 @@ ordered_json SweepJson(const SweepReport& report) {
   return {
       {"trace", report.trace},
       {"events", sweep.recorded.events_done},
-      {"touch", sweep.recorded.settings.touch == Touch::kPages ? "pages" : "none"},
+      {"touch", IsTouched(sweep) ? "pages" : "none"},
       {"stopped", sweep.stopped},
       {"rows", rows},
       {"recommended", RecommendedJson(report)},

@@ -58,7 +58,7 @@ std::string Names(const SweepReport& report, const std::vector<size_t>& group) {
 DocumentSection DescribeRows(const SweepReport& report) {
   const Sweep& sweep = report.sweep;
   const SweepRow& recorded = sweep.rows.front();
-  const bool touched = sweep.recorded.settings.touch == Touch::kPages;
+  const bool touched = IsTouched(sweep);
   DocumentSection section = {.id = "rows", .title = "What each setting comes to", .paragraphs = {}, .code = {}, .tables = {}};
   section.paragraphs.push_back(absl::StrCat(
       "Least first, by the mean of peak and end ", touched ? "resident" : "system", " bytes; changes are those from the recorded settings. ",

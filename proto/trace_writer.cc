@@ -33,7 +33,10 @@ absl::StatusOr<std::unique_ptr<TraceWriter>> TraceWriter::Create(const std::stri
   PackedRecord record;
   *record.mutable_header() = header;
   writer->frames_.Add(record);
-  if (absl::Status status = writer->frames_.Flush(); !status.ok()) return Named(status, path);
+  if (absl::Status status = writer->frames_.Flush(); !status.ok()) {
+    unlink(path.c_str());  // it holds nothing, and would be in the way of the next one
+    return Named(status, path);
+  }
   return writer;
 }
 

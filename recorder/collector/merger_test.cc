@@ -3,16 +3,12 @@
 
 #include "recorder/collector/merger.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstring>
 #include <filesystem>
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "recorder/collector/made_image.h"
 #include "recorder/wire/call.h"
 #include "recorder/wire/session.h"
 #include "testdata/run_program.h"
@@ -20,50 +16,14 @@
 namespace heaptape {
 namespace {
 
-using wire::Form;
 using wire::Tag;
 
-uint64_t Malloc(uint64_t address) { return wire::ShortCall(Tag::kMalloc, address, 100); }
-uint64_t Free(uint64_t address) { return wire::ShortCall(Tag::kFree, address, 0); }
-uint64_t Begin(uint64_t run) { return wire::LongWord(Form::kRun, 0, run); }
-
-class MergerTest : public testing::Test {
+class MergerTest : public testing::Test, protected MadeImage {
  protected:
-  MergerTest() : directory_(MakeTestDirectory("merger_test")) {
-    control_ = static_cast<wire::Control*>(MakeFile("control", wire::kControlBytes));
-    spool_ = static_cast<wire::Spool*>(MakeFile("spool.0", wire::SpoolBytes(0)));
-    control_->spool_count = 1;
-    control_->magic = wire::kControlMagic;
-    image_ = *Image::Open(directory_);
+  MergerTest() : MadeImage(MakeTestDirectory("merger_test")), image_(*Image::Open(directory_)) {
     merger_ = std::make_unique<Merger>(image_.get(), 1000, &events_, [] {});
   }
   ~MergerTest() override { std::filesystem::remove_all(directory_); }
-
-  void* MakeFile(const std::string& name, uint64_t bytes) {
-    const int fd = open((directory_ + "/" + name).c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-    EXPECT_EQ(ftruncate(fd, static_cast<off_t>(bytes)), 0);
-    void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
-    return mapped;
-  }
-
-  wire::Segment* Segment(int index) { return reinterpret_cast<wire::Segment*>(spool_) + 1 + index; }
-
-  // Takes segment `index` for `thread`, as an interposer would.
-  void Take(int index, uint32_t thread) {
-    Segment(index)->thread = thread;
-    Segment(index)->system_tid = thread + 1000;
-    Segment(index)->order = next_order_++;
-    spool_->segments[index].state = static_cast<uint32_t>(wire::SegmentState::kTaken);
-    used_[index] = 0;
-  }
-  void Log(int index, uint64_t word) { Segment(index)->words[used_[index]++] = word; }
-  // Leaves a word for a call that has been overtaken.
-  void Leave(int index) { ++used_[index]; }
-  void Fill(int index) {
-    spool_->segments[index].limit = wire::kFirstWord + used_[index];
-    spool_->segments[index].state = static_cast<uint32_t>(wire::SegmentState::kFull);
-  }
 
   // Allocations as their address, frees as its negative, all else left out.
   std::vector<int64_t> Calls() const {
@@ -77,14 +37,9 @@ class MergerTest : public testing::Test {
 
   using List = std::vector<int64_t>;
 
-  const std::string directory_;
-  wire::Control* control_;
-  wire::Spool* spool_;
-  std::unique_ptr<Image> image_;
+  const std::unique_ptr<Image> image_;
   std::vector<Event> events_;
   std::unique_ptr<Merger> merger_;
-  uint64_t next_order_ = 1;
-  uint32_t used_[15] = {};
 };
 
 TEST_F(MergerTest, RunsOfSeveralThreadsComeInTheirOrder) {

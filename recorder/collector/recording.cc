@@ -131,6 +131,9 @@ absl::StatusOr<std::unique_ptr<Recording>> Recording::Resume(std::unique_ptr<Ima
   auto recording =
       absl::WrapUnique(new Recording(std::move(image), *std::move(writer), (*reader)->header().program()));
   recording->merger_.Resume((*reader)->drained(), threads);
+  if (recording->image_->control()->dropped_events > 0) {
+    recording->status_ = absl::DataLossError(absl::StrCat(path, ": an earlier collector could not write all of it"));
+  }
   return recording;
 }
 
@@ -165,17 +168,18 @@ Recording::Recording(std::unique_ptr<Image> image, std::unique_ptr<TraceWriter> 
       program_(std::move(program)),
       merger_(image_.get(), kMaxBatchEvents - kRoom, writer_->pending(), [this] { Flush(); }) {}
 
+// Nothing is written behind what could not be, though there may be room again: a trace
+// with a gap in it tells of blocks that were never freed, or of two at one address.
 void Recording::Flush() {
-  if (!status_.ok()) {
-    dropped_ += writer_->pending()->size();
-    writer_->pending()->clear();
-    return;
-  }
-  last_flush_ns_ = MonotonicNs();
-  writer_->set_time_ns(last_flush_ns_);
   const uint64_t events = writer_->events();
-  Note(writer_->Flush(merger_.Positions()));
-  dropped_ += events - writer_->events();
+  if (status_.ok()) {
+    last_flush_ns_ = MonotonicNs();
+    writer_->set_time_ns(last_flush_ns_);
+    Note(writer_->Flush(merger_.Positions()));
+  } else {
+    writer_->pending()->clear();
+  }
+  image_->control()->dropped_events += events - writer_->events();
 }
 
 void Recording::Note(const absl::Status& status) {
@@ -225,14 +229,15 @@ void Recording::SampleMemory() {
 
 void Recording::Finish(int wait_status) {
   merger_.Round(/*last=*/true);
+  Flush();
   const wire::Control& control = *image_->control();
   Footer footer;
-  footer.set_lost_events(control.lost_calls + dropped_);
+  footer.set_lost_events(control.lost_calls + control.dropped_events);
   footer.set_words(merger_.words());
   footer.set_end(EndText(wait_status));
   footer.set_wait_status(wait_status);
-  // Also after an error: there may be room again, and the file then says itself
-  // what it lacks.
+  // Also after an error: there may be room for so much, and the file then says itself what
+  // it lacks.
   const absl::Status closed = writer_->Close(footer);
   Note(closed);
   if (closed.ok()) image_->Remove();
@@ -246,7 +251,7 @@ RecordingSummary Recording::summary() const {
   summary.events = writer_->events();
   summary.bytes = writer_->bytes_written();
   const wire::Control& control = *image_->control();
-  summary.lost_calls = control.lost_calls + dropped_;
+  summary.lost_calls = control.lost_calls + control.dropped_events;
   summary.waits = control.waits;
   if (!status_.ok()) {
     summary.problem = std::string(status_.message());

@@ -77,7 +77,6 @@ class Recording {
   const std::string program_;
   Merger merger_;
   absl::Status status_;
-  uint64_t dropped_ = 0;  // events that could not be written
   uint64_t last_flush_ns_ = 0;
 };
 

@@ -22,6 +22,7 @@ const char* directory;
 wire::SessionConfig config;
 Spool* spools[wire::kMaxSpools];  // null: not there yet, or could not be made
 uint32_t next_spool;
+uint32_t adders;  // threads, or handlers, that are adding one now
 uint64_t spool_bytes;
 
 uint64_t last_heartbeat;     // 0: none yet
@@ -83,6 +84,7 @@ void OpenSpools(const char* own_directory, const wire::SessionConfig& own_config
     spools[i] = nullptr;
   }
   next_spool = 0;
+  adders = 0;
   spool_bytes = 0;
   last_heartbeat = 0;
   last_heartbeat_ns = raw::MonotonicNs();
@@ -101,9 +103,13 @@ static bool WriteZeros(int fd, uint64_t bytes) {
   return true;
 }
 
-bool AddSpool(wire::Control* control) {
-  const uint32_t index = __atomic_fetch_add(&next_spool, 1, __ATOMIC_RELAXED);
-  if (index >= wire::kMaxSpools) return false;
+// The trace grows on the same disk, as may what the program itself writes: they are left
+// as much as a spool takes. Others who add one now may count on the same free bytes.
+static bool DiskHasRoom(int fd, uint32_t index, uint32_t adding) {
+  return index == 0 || raw::FreeBytes(fd) / wire::SpoolBytes(index) > adding;
+}
+
+static bool MakeSpool(wire::Control* control, uint32_t index, uint32_t adding) {
   const uint64_t bytes = wire::SpoolBytes(index);
   raw::Text<512> path;
   path.Add(directory).Add("/spool.").AddNumber(index);
@@ -111,7 +117,8 @@ bool AddSpool(wire::Control* control) {
   if (fd < 0) return false;
   // Small spools are for programs that make few calls: they are not worth it.
   const bool ahead = index >= wire::kSmallSpools;
-  const bool allocated = raw::Allocate(fd, bytes) == 0 && (!ahead || WriteZeros(fd, bytes));
+  const bool allocated =
+      DiskHasRoom(fd, index, adding) && raw::Allocate(fd, bytes) == 0 && (!ahead || WriteZeros(fd, bytes));
   // Reserved with room to align, since a segment is found from an address in it.
   char* const reserved = !allocated ? nullptr
                                         : static_cast<char*>(raw::Map(nullptr, bytes + wire::kSegmentBytes, PROT_NONE,
@@ -146,6 +153,20 @@ bool AddSpool(wire::Control* control) {
                                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
   }
   return true;
+}
+
+bool AddSpool(wire::Control* control) {
+  const uint32_t adding = __atomic_add_fetch(&adders, 1, __ATOMIC_RELAXED);
+  const uint32_t index = __atomic_fetch_add(&next_spool, 1, __ATOMIC_RELAXED);
+  const bool made = index < wire::kMaxSpools && MakeSpool(control, index, adding);
+  if (!made) {
+    // The number goes back, unless somebody has a later one: who tries again and again on a
+    // full disk would use them all up.
+    uint32_t next = index + 1;
+    __atomic_compare_exchange_n(&next_spool, &next, index, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  }
+  __atomic_sub_fetch(&adders, 1, __ATOMIC_RELAXED);
+  return made;
 }
 
 Segment* TakeSegment(wire::Control* control) {

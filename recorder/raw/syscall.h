@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #if !defined(__x86_64__)
@@ -47,6 +48,13 @@ inline long Write(int fd, const void* buffer, size_t bytes) {
 // Space is really set aside: a store through a mapping of it cannot fault later.
 inline int Allocate(int fd, uint64_t bytes) {
   return static_cast<int>(Syscall(SYS_fallocate, fd, 0, 0, static_cast<long>(bytes)));
+}
+// What an unprivileged file may still take on the disk of `fd`; all there can be if the
+// kernel does not say.
+inline uint64_t FreeBytes(int fd) {
+  struct statfs disk;
+  if (Syscall(SYS_fstatfs, fd, Word(&disk)) != 0) return ~uint64_t{0};
+  return static_cast<uint64_t>(disk.f_bavail) * static_cast<uint64_t>(disk.f_bsize);
 }
 inline int MakeDirectory(const char* path, int mode) {
   return static_cast<int>(Syscall(SYS_mkdirat, AT_FDCWD, Word(path), mode));

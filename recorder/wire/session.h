@@ -146,6 +146,9 @@ struct Control {
 
   // Grows while a collector is alive; the program never looks at its pid.
   uint64_t heartbeat;
+  // The collector's: events that it could not write. The trace ends before the first of
+  // them, whichever collector goes on.
+  uint64_t dropped_events;
 
   // The number of the newest run, alone on its line: every call reads it. A
   // thread whose own run it names may log without a stamp; another one first

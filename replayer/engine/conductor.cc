@@ -15,8 +15,7 @@ Outcome ConductByFsBase(Engine* engine) {
     const Outcome outcome = Execute(engine);
     SetFsBase(engine->lanes[0].fs_base);
     if (outcome != Outcome::kLaneEnd) return outcome;
-    engine->lanes.GiveTurn(engine->lane);
-    engine->lanes.Join(engine->lane);
+    engine->lanes.End(engine->lane);
     engine->lane = 0;
   }
 }

@@ -185,6 +185,7 @@ Outcome Run(Engine* engine_pointer) {
 
   // The next stretch of the plan. False when told to stop.
   const auto refill = [&engine] {
+    engine.lanes.LetMove();
     if (!engine.ring.Next(&engine.at, &engine.end)) return false;
     if (engine.watching) SetWatch(true);
     return true;

@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kStackBytes = 64 << 10;
 // What a parked thread has already touched; present before it starts, so that it
 // causes no fault while the replay counts them.
-constexpr uint64_t kStackPrepared = 16 << 10;
+constexpr uint64_t kStackPrepared = 12 << 10;
 constexpr uint64_t kFsGsBase = 2;  // HWCAP2_FSGSBASE
 
 // Blocks until *word, a futex, is not 0.
@@ -32,17 +32,38 @@ void Wake(uint32_t* word) {
   RawSyscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
+// The processor that we are on.
+uint32_t Here() {
+  uint32_t processor = 0;
+  RawSyscall(SYS_getcpu, &processor, nullptr, nullptr);
+  return processor;
+}
+
+// Has a thread, or 0, the caller, run on one processor alone. Should the kernel refuse, it
+// is only slower.
+void Pin(uint32_t tid, uint32_t processor) {
+  uint64_t mask[16] = {};
+  if (processor >= sizeof mask * 8) return;
+  mask[processor / 64] = (uint64_t)1 << processor % 64;
+  RawSyscall(SYS_sched_setaffinity, tid, sizeof mask, mask);
+}
+
 }  // namespace
 
-const char* Lanes::Init(void (*body)(uint32_t lane)) {
+const char* Lanes::Init(void (*body)(uint32_t lane), bool one_runs) {
   body_ = body;
+  one_runs_ = one_runs;
   lanes_ = (Lane*)MapOwn(kLaneCapacity * sizeof(Lane));
   free_stacks_ = (uint32_t*)MapOwn(kStackCapacity * sizeof(uint32_t));
   if (lanes_ == nullptr || free_stacks_ == nullptr) return "no address space for lanes";
   free_stack_count_ = stacks_made_ = 0;
-  PrepareOwn(lanes_, sizeof(Lane));
+  lanes_prepared_ = 0;
+  pinned_ = false;
+  PrepareLane(0);
+  RawSyscall(SYS_sched_getaffinity, 0, sizeof processors_, processors_);
   lanes_[0].fs_base = (uint64_t)__builtin_thread_pointer();
   lanes_[0].thread = pthread_self();
+  if (lanes_[0].fs_base != lanes_[0].thread) return "a libc whose thread is not its FS base";
   made_ = numbers_ = 1;
   return nullptr;
 }
@@ -53,7 +74,7 @@ const char* Lanes::Make(uint32_t number) {
   Lane& lane = lanes_[number];
   if (lane.fs_base != 0) return nullptr;
   if (lane.ended) return "a lane goes on after its end";
-  PrepareOwn(&lane, sizeof(Lane));
+  PrepareLane(number);
   if (free_stack_count_ > 0) {
     lane.stack = free_stacks_[--free_stack_count_];
   } else {
@@ -64,13 +85,20 @@ const char* Lanes::Make(uint32_t number) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstack(&attributes, StackOf(lane.stack), kStackBytes);
-  starting_ = number;
+  lane.lanes = this;
   SetWatch(false);
-  const int error = pthread_create(&lane.thread, &attributes, ThreadMain, this);
+  if (one_runs_ && !pinned_) {
+    Pin(0, pinned_to_ = Here());
+    pinned_ = true;
+  }
+  lane.processor = pinned_to_;
+  const int error = pthread_create(&lane.thread, &attributes, ThreadMain, &lane);
   SetWatch(true);
   pthread_attr_destroy(&attributes);
   if (error != 0) return "cannot make a thread: too many processes?";
-  Await(&lane.started);
+  // Its storage is there, and no allocator's part of it is touched on the thread's way to
+  // where it parks. To wait until it has come there would take longer than to make it.
+  lane.fs_base = lane.thread;
   ++made_;
   if (number >= numbers_) numbers_ = number + 1;
   return nullptr;
@@ -83,14 +111,35 @@ const char* Lanes::MakeStack() {
     char* block = (char*)MapOwn(kStackBlock * kStackBytes);
     if (block == nullptr) return "no address space for another lane";
     stacks_[number / kStackBlock] = block;
+    PrepareOwn(free_stacks_ + number, kStackBlock * sizeof(uint32_t));
   }
   PrepareOwn(StackOf(number) + kStackBytes - kStackPrepared, kStackPrepared);
-  PrepareOwn(free_stacks_ + number, sizeof(uint32_t));
   return nullptr;
+}
+
+void Lanes::Unpin() {
+  RawSyscall(SYS_sched_setaffinity, 0, sizeof processors_, processors_);
+  pinned_ = false;
+}
+
+void Lanes::PrepareLane(uint32_t number) {
+  for (; lanes_prepared_ <= number; lanes_prepared_ += kStackBlock) {
+    PrepareOwn(lanes_ + lanes_prepared_, kStackBlock * sizeof(Lane));
+  }
 }
 
 char* Lanes::StackOf(uint32_t number) const {
   return stacks_[number / kStackBlock] + number % kStackBlock * kStackBytes;
+}
+
+void Lanes::End(uint32_t number) {
+  // The thread takes our place while we wait for it. On another processor, idle, it would
+  // have to be woken there and then we here, which costs ten times as much.
+  Lane& lane = lanes_[number];
+  const uint32_t tid = __atomic_load_n(&lane.tid, __ATOMIC_RELAXED), here = Here();
+  if (tid != 0 && lane.processor != here) Pin(tid, here);
+  GiveTurn(number);
+  Join(number);
 }
 
 void Lanes::Join(uint32_t number) {
@@ -109,13 +158,10 @@ void Lanes::AwaitTurn(uint32_t lane) {
 void Lanes::GiveTurn(uint32_t lane) { Wake(&lanes_[lane].turn); }
 
 void* Lanes::ThreadMain(void* argument) {
-  Lanes& lanes = *(Lanes*)argument;
-  const uint32_t number = lanes.starting_;
-  Lane& lane = lanes.lanes_[number];
-  lane.fs_base = (uint64_t)__builtin_thread_pointer();
+  Lane* lane = (Lane*)argument;
+  __atomic_store_n(&lane->tid, (uint32_t)RawSyscall(SYS_gettid), __ATOMIC_RELAXED);
   WatchThisThread();
-  Wake(&lane.started);
-  lanes.body_(number);
+  lane->lanes->body_((uint32_t)(lane - lane->lanes->lanes_));
   return nullptr;
 }
 

@@ -130,7 +130,9 @@ const char* SetUp(Engine* engine, int ring_fd) {
   shared->allocator_is_glibc = engine->allocator.is_glibc;
 
   if (const char* wrong = engine->ring.Init(ring_fd, shared, &engine->stop)) return wrong;
-  if (const char* wrong = engine->lanes.Init(LaneBody)) return wrong;
+  engine->lanes_by_fs_base = shared->token_mode == 0 && Lanes::CanSetFsBase();
+  shared->lanes_by_fs_base = engine->lanes_by_fs_base;
+  if (const char* wrong = engine->lanes.Init(LaneBody, /*one_runs=*/engine->lanes_by_fs_base)) return wrong;
   if (const char* wrong = SetUpSystemCalls(engine)) return wrong;
   engine->touch = shared->touch == Touch::kPages;
   if (engine->allocator.is_glibc && !engine->touch && shared->move_contents == 0) {
@@ -143,8 +145,6 @@ const char* SetUp(Engine* engine, int ring_fd) {
     engine->placement.Init(heaps);
     engine->compare_placement = true;
   }
-  engine->lanes_by_fs_base = shared->token_mode == 0 && Lanes::CanSetFsBase();
-  shared->lanes_by_fs_base = engine->lanes_by_fs_base;
   // The first use of glibc's malloc reads its tunables; that is no system call
   // of the trace's.
   if (engine->allocator.is_glibc) shared->initial_heap_bytes = GlibcHeldBytes();

@@ -23,6 +23,7 @@ void DoLittle(const Allocator& allocator) {
 
 bool Settle(Engine* engine, uint64_t milliseconds) {
   if (!engine->lanes_by_fs_base) return false;
+  engine->lanes.LetMove();
   SharedHeader* shared = engine->shared;
   if (shared->unsettled_system_bytes == 0) {
     shared->unsettled_system_bytes = engine->system_calls->Measure();

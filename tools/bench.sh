@@ -7,6 +7,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# Traces of real programs that the project does not contain, if they are there.
+shared=$(cd .. && pwd)/shared
+[ -d "$shared" ] && export HEAPTAPE_SHARED=$shared
+
 benchmarks=(
   recorder:record_benchmark
   proto:codec_benchmark

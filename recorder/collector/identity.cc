@@ -184,6 +184,8 @@ Header IdentityOf(Image* image) {
   const std::string thp = ReadLine("/sys/kernel/mm/transparent_hugepage/enabled");
   const size_t open = thp.find('['), close = thp.find(']');
   if (open != std::string::npos && close != std::string::npos) header.set_thp_mode(thp.substr(open + 1, close - open - 1));
+  uint32_t overcommit = 0;
+  if (absl::SimpleAtoi(ReadLine("/proc/sys/vm/overcommit_memory"), &overcommit)) header.set_overcommit_memory(overcommit);
   utsname name;
   if (uname(&name) == 0) header.set_kernel(name.release);
 

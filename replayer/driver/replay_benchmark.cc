@@ -5,7 +5,8 @@
 //   engine_x         time in instructions, plan kept, over the program's own loop
 //   engine_ns        the same, a call
 //   second_x         a second replay (plan kept) from start to end, over the first
-// BM_Lanes: a trace of 393 threads, or the one that HEAPTAPE_TRACE names.
+// BM_Lanes: real traces of 15 and 393 threads, if HEAPTAPE_SHARED names the directory of
+// such, and one of 393 that is made up: a few calls by each in turn.
 //   lanes_x          time in instructions, over the same calls by one thread
 // BM_MemoryCall: blocks that are mapped and unmapped one by one.
 //   added_ns         what a call of mmap or munmap costs more than in a bare loop
@@ -134,9 +135,23 @@ std::vector<Event> EventsOf(const std::string& path) {
   return all;
 }
 
-void BM_Lanes(benchmark::State& state) {
-  const char* path = std::getenv("HEAPTAPE_TRACE");
-  const std::vector<Event> events = path != nullptr ? EventsOf(path) : ManyThreads(4000000, 393);
+std::vector<Event> AndroidEvents(const std::string& name) {
+  const char* const shared = std::getenv("HEAPTAPE_SHARED");
+  if (shared == nullptr) return {};
+  const std::string directory = MakeTestDirectory("replay_benchmark");
+  const std::string recorded = std::string(shared) + "/traces/android/" + name + ".zip";
+  RunProgram({"tools/heaptape", "import", "--from=android", recorded, "-o", directory + "/t.heaptape"}, {});
+  std::vector<Event> events = EventsOf(directory + "/t.heaptape");
+  std::filesystem::remove_all(directory);
+  return events;
+}
+
+void BM_Lanes(benchmark::State& state, const std::string& recorded) {
+  const std::vector<Event> events = recorded.empty() ? ManyThreads(4000000, 393) : AndroidEvents(recorded);
+  if (events.empty()) {
+    state.SkipWithError("HEAPTAPE_SHARED does not name the directory of real traces");
+    return;
+  }
   std::vector<Event> by_one = events;
   for (Event& event : by_one) event.thread = 0;
   const auto lanes = Make(EventsInMemory(Header(), events));
@@ -151,7 +166,9 @@ void BM_Lanes(benchmark::State& state) {
   }
   figures.Report(state);
 }
-BENCHMARK(BM_Lanes)->Iterations(5)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Lanes, surfaceflinger, "surfaceflinger")->Iterations(5)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Lanes, systemui, "systemui")->Iterations(5)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Lanes, made_up, "")->Iterations(5)->Unit(benchmark::kMillisecond);
 
 void BM_MemoryCall(benchmark::State& state) {
   constexpr int kBlocks = 100000;

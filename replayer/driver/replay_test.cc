@@ -485,6 +485,29 @@ TEST(Replay, WrongSettingsAreErrors) {
   EXPECT_EQ(Replay("/nowhere.heaptape", {}, {}).status().code(), absl::StatusCode::kNotFound);
 }
 
+// The machine that replays may be set otherwise, and must not matter.
+TEST(Replay, HeapsShrinkAsTheRecordedMachineOvercommitted) {
+  ToyProgram program;
+  program.Thread(0);
+  program.Malloc(100);
+  program.Thread(1);
+  program.FillAndFree(300, 60000, true);
+  SyscallCounts counts[3];
+  for (uint32_t overcommit = 0; overcommit < 3; ++overcommit) {
+    Header header = MachineOf(8);
+    header.set_overcommit_memory(overcommit);
+    const auto replayer = Replayer::Create(EventsInMemory(header, program.events()));
+    ASSERT_TRUE(replayer.ok()) << replayer.status();
+    const auto result = (*replayer)->Run({});
+    ASSERT_TRUE(result.ok()) << result.status();
+    counts[overcommit] = result->syscalls;
+  }
+  EXPECT_GT(counts[0].madvise, 0u);  // glibc 2.36: shrink_heap gives the pages back by madvise,
+  EXPECT_EQ(counts[1].madvise, counts[0].madvise);
+  EXPECT_EQ(counts[2].madvise, 0u);  // and maps anew where memory is never overcommitted
+  EXPECT_EQ(counts[2].mmap, counts[0].mmap + counts[0].madvise);
+}
+
 TEST(Replay, ReadsATraceFile) {
   ToyProgram program;
   program.Churn(9, 10000, 500, 5000, 3);

@@ -94,6 +94,7 @@ class Replayer::Session {
     to_engine.keep_call_sites = settings_.keep_call_sites;
     to_engine.trim_at_end = settings_.trim_at_end;
     to_engine.settle_ms = settings_.settle_ms;
+    to_engine.overcommit = header.overcommit_memory();
     to_engine.ring_words = ring.bytes() / sizeof(uint64_t);
     calls_.emplace(shared_->data(), [this](const MemoryCall& call) {
       growth_.Add(call);

@@ -153,7 +153,7 @@ const char* SetUp(Engine* engine, int ring_fd) {
     if (changed) g_engine.region_cache.Clear();
     g_engine.call_ring.Append(g_engine.system_calls->last());
   };
-  engine->watching = StartWatch(engine->system_calls, seen, shared->keep_call_sites == 0);
+  engine->watching = StartWatch(engine->system_calls, seen, shared->keep_call_sites == 0, shared->overcommit);
   shared->syscalls_seen = engine->watching;
   return nullptr;
 }

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
@@ -29,6 +31,7 @@ struct KernelSigaction {
 volatile uint8_t g_selector;  // read by the kernel: 0 allow, 1 block
 bool g_watching;
 bool g_rewriting;
+uint32_t g_overcommit;
 SystemCallLog* g_log;
 void (*g_seen)(bool changed);
 
@@ -56,6 +59,19 @@ long MakeAndLog(long number, const long arguments[6]) {
   return result;
 }
 
+// A file with that number in it.
+long OpenNumber(uint32_t number) {
+  const char text[2] = {(char)('0' + number % 10), '\n'};
+  const long fd = RawSyscall(SYS_memfd_create, "heaptape overcommit", MFD_CLOEXEC);
+  if (fd < 0) return fd;
+  RawSyscall(SYS_pwrite64, fd, text, sizeof text, 0);
+  return fd;
+}
+
+bool IsOvercommitFile(const char* path) {
+  return path != nullptr && strcmp(path, "/proc/sys/vm/overcommit_memory") == 0;
+}
+
 // What a rewritten call site calls, in whatever thread. Those that we watch
 // have stacks of ours, save the first.
 long OnRewrittenCall(long number, const long arguments[6]) {
@@ -79,6 +95,10 @@ void OnSystemCall(int, siginfo_t* info, void* context) {
     registers[REG_RAX] = 0;
     return;
   }
+  if (number == SYS_openat && IsOvercommitFile((const char*)arguments[1])) {
+    registers[REG_RAX] = OpenNumber(g_overcommit);
+    return;
+  }
   if (!SystemCallLog::IsMemoryCall(number)) {
     registers[REG_RAX] = Make(number, arguments);
     return;
@@ -94,7 +114,8 @@ bool Dispatch() {
 
 }  // namespace
 
-bool StartWatch(SystemCallLog* log, void (*seen)(bool changed), bool rewrite) {
+bool StartWatch(SystemCallLog* log, void (*seen)(bool changed), bool rewrite, uint32_t overcommit) {
+  g_overcommit = overcommit;
   g_log = log;
   g_seen = seen;
   const KernelSigaction action = {OnSystemCall, SA_SIGINFO | SA_NODEFER | kSaRestorer,

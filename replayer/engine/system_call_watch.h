@@ -7,6 +7,10 @@
 // added to an allocation that makes none. A memory call from one of libc's stubs is
 // delivered by a signal once only: the stub is then rewritten (call_sites.h).
 //
+// One call that is none for memory is answered here too: glibc reads
+// /proc/sys/vm/overcommit_memory before it first shrinks a heap, and is told what it
+// said on the recorded machine.
+//
 // The byte is on throughout the replay. The handler, or what stands for it, runs on the stack of whoever
 // called, with any FS base, so it uses no thread-local variable, and signals stay
 // unblocked so that SIGSYS can always be delivered: a thread that ends asks to
@@ -15,14 +19,17 @@
 #ifndef HEAPTAPE_REPLAYER_ENGINE_SYSTEM_CALL_WATCH_H_
 #define HEAPTAPE_REPLAYER_ENGINE_SYSTEM_CALL_WATCH_H_
 
+#include <stdint.h>
+
 #include "replayer/engine/system_call_log.h"
 
 namespace heaptape {
 
 // Installs the handler and watches the calling thread. `seen` is called after each
 // memory call, inside the handler, with whether the log's table has changed. Call
-// sites are left as they are if `rewrite` is false. False if the kernel cannot do it.
-bool StartWatch(SystemCallLog* log, void (*seen)(bool changed), bool rewrite);
+// sites are left as they are if `rewrite` is false. `overcommit`, 0 to 2, is what the
+// allocator is to read. False if the kernel cannot do it.
+bool StartWatch(SystemCallLog* log, void (*seen)(bool changed), bool rewrite, uint32_t overcommit);
 
 // Watches another thread, the caller, if StartWatch succeeded.
 void WatchThisThread();

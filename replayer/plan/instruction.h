@@ -196,6 +196,7 @@ struct SharedHeader {
   uint32_t trim_at_end;    // 1: malloc_trim(0) behind the last event
   uint32_t keep_call_sites;  // 1: engine/call_sites.h is not used
   uint64_t settle_ms;      // then let so much time pass (engine/settling.h)
+  uint32_t overcommit;     // what /proc/sys/vm/overcommit_memory said where it was recorded
   ProbeSlot probes[kProbedSettings];
 
   // The ring. `committed` is advanced by the driver (release), matched by the

@@ -281,6 +281,25 @@ TEST_F(SurroundingsTest, WhatCannotBeRecordedIsExplained) {
   EXPECT_TRUE(absl::StrContains(result.error, "setuid")) << result.error;
 }
 
+// It runs as if we were not there, but for the line in which its linker says that.
+TEST_F(SurroundingsTest, A32BitProgramIsLeftAloneAndExplained) {
+  const std::string program = directory_ + "/program32";
+  std::ofstream(directory_ + "/p.c") << "#include <stdlib.h>\nint main(void) { free(malloc(100)); return sizeof(void*); }\n";
+  if (RunProgram({"gcc", "-m32", "-o", program, directory_ + "/p.c"}).exit_code != 0) {
+    GTEST_SKIP() << "cannot make a 32-bit program here";
+  }
+  ProgramResult result = Record({program});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_TRUE(absl::StrContains(result.error, "it is a 32-bit program")) << result.error;
+  EXPECT_TRUE(Traces().empty());
+
+  // As a child, with another child behind it.
+  result = Record({"sh", "-c", program + "; test $? = 4 && ls /dev/null"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "/dev/null\n");
+  EXPECT_GE(TraceOf("ls").calls(), 10u);
+}
+
 TEST_F(SurroundingsTest, TrapIsRaisedAtTheCall) {
   for (const std::string trap : {"--trap=memalign:65", "--trap=realloc:100000", "--trap=5"}) {
     const ProgramResult result = Record({kPrograms + "every_call"}, {trap});

@@ -31,6 +31,7 @@ command -v npm >/dev/null || packages+=(nodejs npm)
 
 if [[ ${1:-} == --tests ]]; then
   packages+=(
+    gcc-multilib
     python3-protobuf
     strace
     time

@@ -34,6 +34,7 @@ if [[ ${1:-} == --tests ]]; then
     gcc-multilib
     python3-protobuf
     strace
+    systemd
     time
     unzip
     zstd

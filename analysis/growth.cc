@@ -14,12 +14,18 @@ bool IsHeapStep(const GrowthStep& step) {
          (step.kind == GrowthStep::Kind::kBrk || (step.kind == GrowthStep::Kind::kMprotect && step.arena_heap));
 }
 
-// Whether, before `step`, as much was free as it took: then why it grew is worth asking.
-// By the last sample before it.
+// Whether, lately before `step`, as much was free as it took: then why it grew is worth
+// asking. Not just before: a block that grows in several calls, or moves, is in the way of
+// itself. By the last sample before the step and those not long before that.
 bool HadRoom(const GrowthStep& step, const std::vector<TimelinePoint>& timeline) {
-  const auto after = std::lower_bound(timeline.begin(), timeline.end(), step.event,
-                                      [](const TimelinePoint& point, uint64_t event) { return point.event < event; });
-  const uint64_t usable = after == timeline.begin() ? 0 : (after - 1)->usable_bytes;
+  constexpr uint64_t kLately = 256;  // events
+  auto point = std::lower_bound(timeline.begin(), timeline.end(), step.event,
+                                [](const TimelinePoint& point, uint64_t event) { return point.event < event; });
+  if (point == timeline.begin()) return step.system_bytes - step.bytes >= step.bytes;
+  uint64_t usable = (--point)->usable_bytes;
+  while (point != timeline.begin() && (--point)->event + kLately >= step.event) {
+    usable = std::min(usable, point->usable_bytes);
+  }
   return step.system_bytes - step.bytes >= usable + step.bytes;
 }
 

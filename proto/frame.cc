@@ -18,6 +18,7 @@ namespace heaptape {
 namespace {
 
 constexpr size_t kReadBytes = 1 << 20;
+constexpr uint64_t kLastFrameBytes = 4096;
 constexpr std::string_view kMagic("\x28\xB5\x2F\xFD", 4);
 
 }  // namespace
@@ -83,6 +84,21 @@ absl::Status FrameReader::Fill() {
   if (n < 0) return absl::ErrnoToStatus(errno, absl::StrCat(name_, ": cannot read at offset ", offset_ + size));
   if (n == 0) end_of_file_ = true;
   return absl::OkStatus();
+}
+
+std::vector<PackedRecord> FrameReader::Last(uint64_t file_bytes) const {
+  FrameReader tail(fd_, name_);
+  tail.buffer_.resize(std::min(file_bytes, kLastFrameBytes));
+  const auto from = static_cast<off_t>(file_bytes - tail.buffer_.size());
+  const ssize_t n = pread(fd_, tail.buffer_.data(), tail.buffer_.size(), from);
+  if (n != static_cast<ssize_t>(tail.buffer_.size())) return {};
+  // The magic number may occur inside a frame as well.
+  std::vector<PackedRecord> records;
+  for (size_t at = tail.buffer_.rfind(kMagic); at != std::string::npos && at > 0; at = tail.buffer_.rfind(kMagic, at - 1)) {
+    tail.begin_ = at;
+    if (tail.TryFrame(&records) == Parse::kFrame && tail.begin_ == tail.buffer_.size()) return records;
+  }
+  return {};
 }
 
 absl::Status FrameReader::SeekTo(uint64_t offset) {

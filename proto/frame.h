@@ -59,6 +59,10 @@ class FrameReader {
   // failing read(2) is an error.
   absl::StatusOr<std::vector<PackedRecord>> Next();
 
+  // The records of the frame at the end of a file of `file_bytes`, if it is a small one;
+  // empty if there is none. Reading goes on where it was.
+  std::vector<PackedRecord> Last(uint64_t file_bytes) const;
+
   // Goes on at `offset`, where a frame begins.
   absl::Status SeekTo(uint64_t offset);
 

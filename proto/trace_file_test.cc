@@ -95,6 +95,17 @@ class TraceFileTest : public testing::Test {
   std::string problems_;
 };
 
+TEST_F(TraceFileTest, TellsAheadHowManyThereAre) {
+  Write(3);
+  EXPECT_EQ((*TraceReader::Open(path_))->EventsAhead(), 3000u);
+  // Not that of a file without its end, or with something behind it.
+  const std::string whole = Bytes();
+  SetBytes(whole.substr(0, frame_ends_.back()));
+  EXPECT_EQ((*TraceReader::Open(path_))->EventsAhead(), 0u);
+  SetBytes(whole + "x");
+  EXPECT_EQ((*TraceReader::Open(path_))->EventsAhead(), 0u);
+}
+
 TEST_F(TraceFileTest, WhatIsWrittenComesBack) {
   Write(5);
   Read();

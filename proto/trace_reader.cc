@@ -63,6 +63,11 @@ absl::Status TraceReader::ReadHeader() {
   return absl::OkStatus();
 }
 
+uint64_t TraceReader::EventsAhead() const {
+  const std::vector<PackedRecord> records = frames_.Last(file_bytes_);
+  return records.empty() || !records.back().has_footer() ? 0 : records.back().footer().events();
+}
+
 absl::Status TraceReader::SkipTo(uint64_t offset, uint64_t last_event) {
   pending_.clear();
   health_.last_event = last_event;

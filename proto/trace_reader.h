@@ -66,6 +66,9 @@ class TraceReader {
   // Of what has been read so far; final once Next returned false.
   const TraceHealth& health() const { return health_; }
   const Footer& footer() const { return footer_; }
+  // Number of the last event as a footer at the end of the file has it, which need not
+  // have been read to; 0 if there is none, and wrong if the file is.
+  uint64_t EventsAhead() const;
   // Whether a footer has been read: the recording was finished.
   bool closed() const { return have_footer_; }
   const std::vector<MemorySample>& memory_samples() const { return memory_samples_; }

@@ -48,6 +48,7 @@ void ReadAll(const std::string& path) {
       Require(event.alignment_log2 < 64, "an impossible alignment");
     }
   }
+  (*reader)->EventsAhead();
   const TraceHealth& health = (*reader)->health();
   Require(!health.complete || (health.problems.empty() && delivered == last), "complete, with something missing");
   Require(health.complete || !health.problems.empty() || health.lost_events > 0, "incomplete, and nothing said");

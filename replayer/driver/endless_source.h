@@ -49,6 +49,7 @@ class EndlessSource : public EventSource {
   }
   uint64_t first_event() const override { return first_event_; }
   const TraceHealth& health() const override { return health_; }
+  uint64_t EventsAhead() const override { return count_; }
   double fraction_read() const override {
     return static_cast<double>(health_.last_event) / count_;
   }

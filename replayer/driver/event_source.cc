@@ -15,6 +15,7 @@ class TraceFileSource : public EventSource {
   absl::StatusOr<bool> Next(std::vector<Event>* events) override { return reader_->Next(events); }
   uint64_t first_event() const override { return reader_->first_event(); }
   const TraceHealth& health() const override { return reader_->health(); }
+  uint64_t EventsAhead() const override { return reader_->EventsAhead(); }
   double fraction_read() const override {
     return static_cast<double>(reader_->bytes_read()) /
            std::max<uint64_t>(reader_->file_bytes(), 1);
@@ -46,6 +47,7 @@ class MemorySource : public EventSource {
   }
   uint64_t first_event() const override { return first_event_; }
   const TraceHealth& health() const override { return health_; }
+  uint64_t EventsAhead() const override { return trace_->events.size(); }
   double fraction_read() const override {
     return static_cast<double>(done_) / std::max<size_t>(trace_->events.size(), 1);
   }

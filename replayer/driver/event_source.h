@@ -28,6 +28,8 @@ class EventSource {
   virtual absl::StatusOr<bool> Next(std::vector<Event>* events) = 0;
   virtual uint64_t first_event() const = 0;
   virtual const TraceHealth& health() const = 0;
+  // How many there are in all, if that is known beforehand and true; 0: it is not known.
+  virtual uint64_t EventsAhead() const = 0;
   // From 0 to 1.
   virtual double fraction_read() const = 0;
 };

@@ -263,7 +263,7 @@ absl::StatusOr<PlanOutcome> Replayer::CompileUntil(uint64_t events) const {
   if (!source.ok()) return source.status();
   PlanOptions options = options_;
   options.until_event = std::max<uint64_t>(events, 1);
-  PlanCompiler compiler(options);
+  PlanCompiler compiler(options, (*source)->EventsAhead());
   std::vector<Event> batch;
   std::vector<uint64_t> words;
   for (;;) {
@@ -302,7 +302,7 @@ absl::StatusOr<ReplayResult> Replayer::RunOnce(const ReplaySettings& settings,
   if (!source.ok()) return source.status();
   const absl::Status started = session.Start(header_, options_, *ring);
   if (!started.ok()) return started;
-  PlanCompiler compiler(options_);
+  PlanCompiler compiler(options_, (*source)->EventsAhead());
   const absl::StatusOr<bool> whole = session.Feed(source->get(), &compiler, &*ring);
   if (!whole.ok()) return whole.status();
   if (!*whole) return session.Finish(header_, nullptr);

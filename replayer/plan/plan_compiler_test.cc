@@ -455,6 +455,38 @@ TEST(PlanCompiler, SamplesHalveAndKeepTheirPlace) {
   EXPECT_EQ(samples.back(), count);
 }
 
+TEST(PlanCompiler, SamplesStandAsCloseAsTheyCan) {
+  for (const uint64_t count : {1u, 1000u, 2046u, 2047u, 100000u, 1000000u}) {
+    std::vector<Event> events;
+    for (uint64_t i = 1; i <= count; ++i) events.push_back({.address = 16 * i, .size = 1});
+    PlanCompiler compiler({}, count);
+    std::vector<uint64_t> words;
+    compiler.Add(1, events, &words);
+    compiler.Finish(&words);
+    const size_t samples = compiler.samples().requested_bytes().size();
+    EXPECT_LE(samples, kSampleCapacity) << count;
+    if (count > kSampleCapacity) {
+      EXPECT_GT(samples, kSampleCapacity / 2 - 1) << count;
+    } else {
+      EXPECT_GE(samples, std::min<uint64_t>(count, kSampleCapacity / 2)) << count;
+    }
+    for (const uint64_t word : words) EXPECT_NE(OpOf(word), Op::kHalve) << count;
+  }
+}
+
+TEST(PlanCompiler, SamplesOfAFileThatLiesAboutItsLength) {
+  for (const uint64_t expected : {uint64_t{1}, ~uint64_t{0}}) {
+    std::vector<Event> events;
+    for (uint64_t i = 1; i <= 100000; ++i) events.push_back({.address = 16 * i, .size = 1});
+    PlanCompiler compiler({}, expected);
+    std::vector<uint64_t> words;
+    compiler.Add(1, events, &words);
+    compiler.Finish(&words);
+    EXPECT_GE(compiler.samples().requested_bytes().size(), 2u) << expected;
+    EXPECT_LE(compiler.samples().requested_bytes().size(), kSampleCapacity) << expected;
+  }
+}
+
 TEST(PlanCompiler, SkipsCoalesce) {
   std::vector<Event> events(1000, Event{.kind = EventKind::kThreadStart});
   const Compiled compiled = Compile(events);

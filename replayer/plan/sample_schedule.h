@@ -1,16 +1,19 @@
 // SampleSchedule: after which events the engine takes a sample.
 //
 // Mainland, plan compiler only. A timeline must have enough points for a trace
-// of a thousand events and no more than fit for one of a billion, and the length
-// is not known beforehand. So: one sample before the first event, then one at
-// each multiple of 256 events; when kSampleCapacity of them are there, every
-// other is dropped and the interval doubles. From then on between 1024 and 2048
-// are kept, sample i standing at event i * interval() - save that the last one
-// stands at the end, and that a gap in the trace pushes those behind it.
+// of a thousand events and no more than fit for one of a billion. So: one sample
+// before the first event, then one at each multiple of an interval, the smallest
+// power of two with which all of the expected events get by. Where the length is
+// not known, or was not true, there is a way out: when kSampleCapacity samples are
+// there, every other is dropped and the interval doubles. Sample i stands at event
+// i * interval() - save that the last one stands at the end, and that a gap in the
+// trace pushes those behind it.
 
 #ifndef HEAPTAPE_REPLAYER_PLAN_SAMPLE_SCHEDULE_H_
 #define HEAPTAPE_REPLAYER_PLAN_SAMPLE_SCHEDULE_H_
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,7 +24,13 @@ namespace heaptape {
 
 class SampleSchedule {
  public:
-  static constexpr uint64_t kFirstInterval = 256;
+  // 0 events: it is not known how many there will be.
+  explicit SampleSchedule(uint64_t expected_events) {
+    if (expected_events == 0) return;
+    // Beside those at multiples, the first and the last.
+    const uint64_t most = kSampleCapacity - 2;
+    interval_ = std::bit_ceil(std::min(expected_events, kMostExpected) / most + 1);
+  }
 
   // The next sample is due when this many events are done.
   uint64_t next_event() const { return next_event_; }
@@ -47,7 +56,9 @@ class SampleSchedule {
   const std::vector<uint64_t>& requested_bytes() const { return requested_bytes_; }
 
  private:
-  uint64_t interval_ = kFirstInterval;
+  static constexpr uint64_t kMostExpected = uint64_t{1} << 60;
+
+  uint64_t interval_ = 256;
   uint64_t next_event_ = 0;
   std::vector<uint64_t> requested_bytes_;
 };

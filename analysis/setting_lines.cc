@@ -15,8 +15,6 @@
 namespace heaptape {
 namespace {
 
-using Variable = std::pair<std::string, std::string>;  // name, value
-
 constexpr char kTunables[] = "GLIBC_TUNABLES";
 
 // mallopt's parameters (malloc.h).
@@ -62,23 +60,20 @@ std::vector<std::pair<Parameter, int>> MalloptCalls(const TunableMap& tunables, 
   return calls;
 }
 
-// The ways in which variables get into an environment.
-std::vector<SettingLines> EnvironmentLines(const std::vector<Variable>& variables, const std::string& heeded) {
-  SettingLines shell = {"environment", "shell, before the program starts", {}, heeded};
-  SettingLines systemd = {"systemd", "systemd, in [Service] of the unit (systemctl edit NAME)", {},
-                          "Takes effect after `systemctl daemon-reload` and a restart of the unit; does not reach what other units or cron start."};
-  SettingLines docker = {"docker", "Dockerfile; or docker run -e NAME=VALUE", {},
-                         "Reaches containers started from the rebuilt image, not those that run; ENTRYPOINT scripts that clean the environment drop it."};
-  SettingLines kubernetes = {"kubernetes", "Kubernetes, in the container's spec", {"env:"},
-                             "Reaches pods made after the change; each container of a pod has its own env."};
-  for (const auto& [name, value] : variables) {
-    shell.lines.push_back(absl::StrCat("export ", name, "=", value));
-    systemd.lines.push_back(absl::StrCat("Environment=\"", name, "=", value, "\""));
-    docker.lines.push_back(absl::StrCat("ENV ", name, "=\"", value, "\""));
-    kubernetes.lines.push_back(absl::StrCat("  - name: ", name));
-    kubernetes.lines.push_back(absl::StrCat("    value: \"", value, "\""));
-  }
-  return {shell, systemd, docker, kubernetes};
+// The ways in which GLIBC_TUNABLES gets into an environment.
+std::vector<SettingLines> EnvironmentLines(const std::string& value) {
+  return {
+      {"environment", "shell, before the program starts", {absl::StrCat("export ", kTunables, "=", value)},
+       "Read once, as a program starts: does not reach processes that run already, what a program sets for itself (os.environ, setenv), "
+       "nor setuid programs and those with file capabilities, for which glibc ignores it."},
+      {"systemd", "systemd, in [Service] of the unit (systemctl edit NAME)", {absl::StrCat("Environment=\"", kTunables, "=", value, "\"")},
+       "Takes effect after `systemctl daemon-reload` and a restart of the unit; does not reach what other units or cron start."},
+      {"docker", "Dockerfile; or docker run -e NAME=VALUE", {absl::StrCat("ENV ", kTunables, "=\"", value, "\"")},
+       "Reaches containers started from the rebuilt image, not those that run; ENTRYPOINT scripts that clean the environment drop it."},
+      {"kubernetes", "Kubernetes, in the container's spec",
+       {"env:", absl::StrCat("  - name: ", kTunables), absl::StrCat("    value: \"", value, "\"")},
+       "Reaches pods made after the change; each container of a pod has its own env."},
+  };
 }
 
 SettingLines OlderVariables(const TunableMap& tunables) {
@@ -132,17 +127,8 @@ std::string TunablesVariable(const Header& recorded, const TunableMap& tunables)
   return absl::StrJoin(settings, ":");
 }
 
-std::vector<SettingLines> LinesToPaste(const Header& recorded, const TunableMap& tunables,
-                                       const std::string& allocator_path) {
-  if (!allocator_path.empty()) {
-    return EnvironmentLines({{"LD_PRELOAD", allocator_path}},
-                            "Read once, as a program starts: does not reach processes that run already, setuid programs, programs "
-                            "with file capabilities and static ones. The library must be installed where the program runs.");
-  }
-  std::vector<SettingLines> ways = EnvironmentLines(
-      {{kTunables, TunablesVariable(recorded, tunables)}},
-      "Read once, as a program starts: does not reach processes that run already, what a program sets for itself (os.environ, setenv), "
-      "nor setuid programs and those with file capabilities, for which glibc ignores it.");
+std::vector<SettingLines> LinesToPaste(const Header& recorded, const TunableMap& tunables) {
+  std::vector<SettingLines> ways = EnvironmentLines(TunablesVariable(recorded, tunables));
   ways.insert(ways.begin() + 1, OlderVariables(tunables));
   ways.push_back(CLines(tunables));
   ways.push_back(PythonLines(tunables));

@@ -25,10 +25,8 @@ struct SettingLines {
 // it: a later assignment would replace that.
 std::string TunablesVariable(const Header& recorded, const TunableMap& tunables);
 
-// Ways to set `tunables`, or, where `allocator_path` is not empty, to preload that
-// allocator instead. The one that reaches most comes first.
-std::vector<SettingLines> LinesToPaste(const Header& recorded, const TunableMap& tunables,
-                                       const std::string& allocator_path);
+// Ways to set `tunables`. The one that reaches most comes first.
+std::vector<SettingLines> LinesToPaste(const Header& recorded, const TunableMap& tunables);
 
 }  // namespace heaptape
 

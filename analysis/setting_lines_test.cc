@@ -19,7 +19,7 @@ std::map<std::string, SettingLines> ById(const std::vector<SettingLines>& ways) 
 }
 
 TEST(SettingLinesTest, EachWay) {
-  auto ways = ById(LinesToPaste(Header(), {{"glibc.malloc.mmap_threshold", "65536"}, {"glibc.malloc.arena_max", "1"}}, ""));
+  auto ways = ById(LinesToPaste(Header(), {{"glibc.malloc.mmap_threshold", "65536"}, {"glibc.malloc.arena_max", "1"}}));
   const std::string value = "glibc.malloc.arena_max=1:glibc.malloc.mmap_threshold=65536";
   EXPECT_EQ(ways["environment"].lines, Lines{"export GLIBC_TUNABLES=" + value});
   EXPECT_EQ(ways["older_variables"].lines, (Lines{"export MALLOC_ARENA_MAX=1", "export MALLOC_MMAP_THRESHOLD_=65536"}));
@@ -40,22 +40,16 @@ TEST(SettingLinesTest, WhatTheProgramHadIsKept) {
 }
 
 TEST(SettingLinesTest, WhatCannotBeDoneIsSaid) {
-  auto ways = ById(LinesToPaste(Header(), {{"glibc.malloc.tcache_count", "0"}}, ""));
+  auto ways = ById(LinesToPaste(Header(), {{"glibc.malloc.tcache_count", "0"}}));
   EXPECT_EQ(ways["environment"].lines.size(), 1u);
   for (const char* id : {"older_variables", "c", "python"}) {
     EXPECT_TRUE(ways[id].lines.empty()) << id;
     EXPECT_NE(ways[id].reach.find("tcache_count"), std::string::npos) << ways[id].reach;
   }
   // More than an int holds.
-  ways = ById(LinesToPaste(Header(), {{"glibc.malloc.trim_threshold", "4294967295"}}, ""));
+  ways = ById(LinesToPaste(Header(), {{"glibc.malloc.trim_threshold", "4294967295"}}));
   EXPECT_EQ(ways["older_variables"].lines, Lines{"export MALLOC_TRIM_THRESHOLD_=4294967295"});
   EXPECT_TRUE(ways["c"].lines.empty());
-}
-
-TEST(SettingLinesTest, AnotherAllocatorIsPreloaded) {
-  auto ways = ById(LinesToPaste(Header(), {}, "/usr/lib/libjemalloc.so.2"));
-  EXPECT_EQ(ways["environment"].lines, Lines{"export LD_PRELOAD=/usr/lib/libjemalloc.so.2"});
-  EXPECT_EQ(ways.count("c"), 0u);
 }
 
 }  // namespace

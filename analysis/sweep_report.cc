@@ -5,8 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include "replayer/driver/engine_environment.h"
-
 namespace heaptape {
 namespace {
 
@@ -31,8 +29,7 @@ SweepReport MakeSweepReport(const std::string& trace, Sweep sweep, uint64_t dura
   report.recommendation = Recommend(report.sweep, duration_ns);
   if (report.recommendation.row.has_value()) {
     const SweepPoint& point = report.sweep.rows[*report.recommendation.row].point;
-    const absl::StatusOr<std::string> path = AllocatorPath(point.allocator);
-    report.lines = LinesToPaste(report.sweep.recorded.header, point.tunables, path.ok() ? *path : point.allocator);
+    report.lines = LinesToPaste(report.sweep.recorded.header, point.tunables);
   }
   return report;
 }

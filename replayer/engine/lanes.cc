@@ -52,7 +52,6 @@ void Pin(uint32_t tid, uint32_t processor) {
 
 const char* Lanes::Init(void (*body)(uint32_t lane), bool one_runs) {
   body_ = body;
-  one_runs_ = one_runs;
   lanes_ = (Lane*)MapOwn(kLaneCapacity * sizeof(Lane));
   free_stacks_ = (uint32_t*)MapOwn(kStackCapacity * sizeof(uint32_t));
   if (lanes_ == nullptr || free_stacks_ == nullptr) return "no address space for lanes";
@@ -60,7 +59,8 @@ const char* Lanes::Init(void (*body)(uint32_t lane), bool one_runs) {
   lanes_prepared_ = 0;
   pinned_ = false;
   PrepareLane(0);
-  RawSyscall(SYS_sched_getaffinity, 0, sizeof processors_, processors_);
+  // A kernel with more processors than bits says no.
+  may_pin_ = one_runs && RawSyscall(SYS_sched_getaffinity, 0, sizeof processors_, processors_) > 0;
   lanes_[0].fs_base = (uint64_t)__builtin_thread_pointer();
   lanes_[0].thread = pthread_self();
   if (lanes_[0].fs_base != lanes_[0].thread) return "a libc whose thread is not its FS base";
@@ -87,7 +87,7 @@ const char* Lanes::Make(uint32_t number) {
   pthread_attr_setstack(&attributes, StackOf(lane.stack), kStackBytes);
   lane.lanes = this;
   SetWatch(false);
-  if (one_runs_ && !pinned_) {
+  if (may_pin_ && !pinned_) {
     Pin(0, pinned_to_ = Here());
     pinned_ = true;
   }
@@ -123,7 +123,8 @@ void Lanes::Unpin() {
 }
 
 void Lanes::PrepareLane(uint32_t number) {
-  for (; lanes_prepared_ <= number; lanes_prepared_ += kStackBlock) {
+  // And the next, which is read to see that it is not there.
+  for (; lanes_prepared_ <= number + 1; lanes_prepared_ += kStackBlock) {
     PrepareOwn(lanes_ + lanes_prepared_, kStackBlock * sizeof(Lane));
   }
 }

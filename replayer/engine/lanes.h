@@ -4,7 +4,8 @@
 // thread-local storage, so a call must be made with the storage of its thread.
 // A lane is a real thread that lends its storage: it parks on a futex, and the
 // one running thread points its own FS base at the lane's while it makes the
-// lane's calls. Only the end of a thread must happen in the thread itself.
+// lane's calls. Only the end of a thread must happen in the thread itself. Nobody
+// waits for a lane to park: its storage is there before it runs.
 //
 // In token mode, for machines without FSGSBASE and to prove that the trick
 // changes nothing, the running thread really is the lane's: each parks until it
@@ -81,8 +82,9 @@ class Lanes {
   char* StackOf(uint32_t number) const;
 
   Lane* lanes_;
-  uint32_t lanes_prepared_;  // of them, the memory is there
+  uint32_t lanes_prepared_;  // so many have their memory
   uint64_t processors_[16];  // bits of those that we may use
+  bool may_pin_;
   bool pinned_;              // to `pinned_to_` alone
   uint32_t pinned_to_;
   char* stacks_[kStackCapacity / kStackBlock];
@@ -91,7 +93,6 @@ class Lanes {
   uint64_t made_;
   uint32_t numbers_;
   void (*body_)(uint32_t lane);
-  bool one_runs_;
 };
 
 inline void SetFsBase(uint64_t fs_base) { asm volatile("wrfsbase %0" : : "r"(fs_base) : "memory"); }

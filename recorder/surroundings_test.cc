@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
+#include "recorder/collector/image.h"
 #include "recorder/recorded.h"
 #include "testdata/run_program.h"
 
@@ -186,6 +187,59 @@ TEST_F(SurroundingsTest, WithoutACollector) {
   EXPECT_EQ(FindContradictions(trace.events).live_twice, 0);
   EXPECT_GT(trace.calls(), 300000u);
   EXPECT_FALSE(std::filesystem::exists(session));
+}
+
+// The test plays a collector that makes one spool ahead and is never seen again.
+TEST_F(SurroundingsTest, ASpoolThatWasMadeAheadIsTaken) {
+  const std::string session = directory_ + "/session";
+  const std::string counter = directory_ + "/counter";
+  const std::string interposer = std::filesystem::canonical(kInterposer);
+  const pid_t program = fork();
+  if (program == 0) {
+    setenv("LD_PRELOAD", interposer.c_str(), 1);
+    setenv("HEAPTAPE_SESSION", session.c_str(), 1);
+    execl((kPrograms + "count_until_killed").c_str(), "count_until_killed", counter.c_str(), nullptr);
+    _exit(127);
+  }
+  std::string path;
+  ino_t made = 0;
+  const auto inode = [&] {
+    struct stat info;
+    return stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
+  };
+  uint32_t next = 0;
+  for (int attempt = 0; made == 0 && attempt < 1000; ++attempt) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    kill(program, SIGSTOP);
+    waitpid(program, nullptr, WUNTRACED);
+    for (const std::string& directory : ListImages(session)) {
+      const auto image = Image::Open(directory);
+      if (!image.ok()) continue;
+      next = (*image)->spool_count();
+      path = absl::StrCat(directory, "/spool.", next);
+      if (inode() != 0) continue;  // the program is just making it
+      (*image)->MakeSpoolAhead(uint64_t{1} << 30);
+      made = inode();
+    }
+    kill(program, SIGCONT);
+  }
+  EXPECT_NE(made, 0u);
+  // It goes on with one of its own.
+  const std::string own = absl::StrCat(path.substr(0, path.rfind('.') + 1), next + 1);
+  for (int ms = 0; !std::filesystem::exists(own) && ms < 5000; ++ms) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(inode(), made);
+  EXPECT_TRUE(std::filesystem::exists(own));
+  kill(program, SIGKILL);
+  waitpid(program, nullptr, 0);
+  const uint64_t calls = ReadCounter(counter);
+  const ProgramResult collected = RunProgram({kHeaptape, "collect", session, "-o", trace_path_});
+  EXPECT_EQ(collected.exit_code, 0) << collected.error;
+  const Trace trace = ReadTrace(trace_path_);
+  EXPECT_TRUE(trace.health.complete) << absl::StrJoin(trace.health.problems, "\n");
+  EXPECT_GE(trace.calls(), calls);
+  EXPECT_LE(trace.calls(), calls + 1);
 }
 
 // Both killed at once, or the collector alone and the program later: the next

@@ -58,6 +58,7 @@ void Collector::OpenImage(const std::string& directory) {
   absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::Open(
       directory, pattern_, [this](const std::string& parent) { return HeapOf(parent); });
   if (recording.ok()) {
+    (*recording)->set_buffer_bytes(buffer_bytes_);
     heaps_.emplace(name, std::make_unique<LiveHeap>((*recording)->summary().trace));
     recordings_.emplace(directory, *std::move(recording));
   } else if (!absl::IsNotFound(recording.status())) {

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +37,23 @@ void* MapFile(const std::string& path, uint64_t bytes, int* kept = nullptr) {
     *kept = fd;
   }
   return mapped == MAP_FAILED ? nullptr : mapped;
+}
+
+// The first spool that is worth making ahead: a program that needs it makes many calls.
+constexpr uint32_t kFirstAhead = 2;
+// A disk that has not room for so many of them is left to the program and to the trace.
+constexpr uint64_t kPlenty = 32;
+
+// Makes `fd` a file of zeros whose space is set aside, as the program's own are.
+bool FillWithZeros(int fd, uint64_t bytes) {
+  static constexpr char kZeros[64 << 10] = {};
+  struct statvfs disk;
+  if (fstatvfs(fd, &disk) != 0 || disk.f_bavail * disk.f_frsize / bytes < kPlenty) return false;
+  if (fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0) return false;
+  for (uint64_t done = 0; done < bytes; done += sizeof kZeros) {
+    if (write(fd, kZeros, sizeof kZeros) != static_cast<ssize_t>(sizeof kZeros)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -84,6 +103,29 @@ void Image::Refresh() {
     if (i < spools_.size() && spools_[i] != nullptr) continue;
     if (i >= spools_.size()) spools_.push_back(nullptr);
     spools_[i] = static_cast<wire::Spool*>(MapFile(absl::StrCat(directory_, "/spool.", i), wire::SpoolBytes(i)));
+  }
+}
+
+void Image::MakeSpoolAhead(uint64_t buffer_bytes) {
+  const uint32_t next = __atomic_load_n(&control_->spool_count, __ATOMIC_RELAXED);
+  if (next < std::max(kFirstAhead, made_ahead_) || next >= wire::kMaxSpools) return;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < next; ++i) bytes += wire::SpoolBytes(i);
+  if (bytes >= buffer_bytes || !ProcessExists()) return;
+  made_ahead_ = next + 1;
+  // Under another name until it is whole; a collector that was killed may have left one.
+  const std::string making = directory_ + "/making";
+  unlink(making.c_str());
+  const int fd = open(making.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  // The program must be able to open it, whoever we are.
+  struct stat program;
+  const bool made = fstat(lock_fd_, &program) == 0 && fchown(fd, program.st_uid, program.st_gid) == 0 &&
+                    FillWithZeros(fd, wire::SpoolBytes(next));
+  close(fd);
+  const std::string path = absl::StrCat(directory_, "/spool.", next);
+  if (!made || renameat2(AT_FDCWD, making.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
+    unlink(making.c_str());
   }
 }
 

@@ -29,6 +29,11 @@ class Image {
 
   // Maps spools that have been added since.
   void Refresh();
+  // Makes the file of the spool that the program will want next, so that it need not make
+  // pages itself; once for each, up to `buffer_bytes` of them. Not for a program that makes
+  // few calls, nor for one that has ended, nor on a disk that is filling up. Should it fail,
+  // or the program be faster, the program makes its own.
+  void MakeSpoolAhead(uint64_t buffer_bytes);
 
   // Null where a spool is not there (yet).
   uint32_t spool_count() const { return static_cast<uint32_t>(spools_.size()); }
@@ -58,6 +63,7 @@ class Image {
   const int pid_;
   const uint64_t start_time_ticks_;
   std::vector<wire::Spool*> spools_;
+  uint32_t made_ahead_ = 0;  // spools below this number have been made, or tried
 };
 
 // Names of the image directories in a session, sorted.

@@ -180,6 +180,8 @@ void Recording::Flush() {
     writer_->pending()->clear();
   }
   image_->control()->dropped_events += events - writer_->events();
+  // Here, since a round that is far behind takes long.
+  image_->MakeSpoolAhead(buffer_bytes_);
 }
 
 void Recording::Note(const absl::Status& status) {

@@ -47,6 +47,8 @@ class Recording {
   static absl::StatusOr<std::unique_ptr<Recording>> Open(const std::string& directory, const std::string& pattern,
                                                          const Parents& parents);
 
+  // Makes spools ahead for the program, as Image says; else it makes them all itself.
+  void set_buffer_bytes(uint64_t bytes) { buffer_bytes_ = bytes; }
   // Moves what the program has logged into the trace; the number of words taken.
   // After an error (no space left, say) the recording only drains, so that the
   // program never waits; summary() says why.
@@ -78,6 +80,7 @@ class Recording {
   Merger merger_;
   absl::Status status_;
   uint64_t last_flush_ns_ = 0;
+  uint64_t buffer_bytes_ = 0;
 };
 
 }  // namespace heaptape

@@ -22,6 +22,7 @@ const char* directory;
 wire::SessionConfig config;
 Spool* spools[wire::kMaxSpools];  // null: not there yet, or could not be made
 uint32_t next_spool;
+uint32_t last_taken;  // the spool in which a segment was found last
 uint32_t adders;  // threads, or handlers, that are adding one now
 uint64_t spool_bytes;
 
@@ -48,11 +49,14 @@ bool Change(SegmentControl* control, SegmentState from, SegmentState to) {
                                      __ATOMIC_RELAXED);
 }
 
-// A free segment, now taken. Tells whether any waits for the collector.
+// A free segment, now taken. Tells whether any waits for the collector. The search goes on
+// where the last one ended: without a collector, all that lies before is full.
 Segment* TakeFree(wire::Control* control, bool* any_full) {
   *any_full = false;
   const uint32_t count = __atomic_load_n(&control->spool_count, __ATOMIC_ACQUIRE);
-  for (uint32_t i = 0; i < count; ++i) {
+  const uint32_t from = __atomic_load_n(&last_taken, __ATOMIC_RELAXED);
+  for (uint32_t n = 0; n < count; ++n) {
+    const uint32_t i = (from + n) % count;
     Spool* const spool = __atomic_load_n(&spools[i], __ATOMIC_ACQUIRE);
     if (spool == nullptr) continue;
     for (uint32_t j = 0; j < wire::SpoolSegments(i); ++j) {
@@ -60,6 +64,7 @@ Segment* TakeFree(wire::Control* control, bool* any_full) {
       if (state == static_cast<uint32_t>(SegmentState::kFull)) *any_full = true;
       if (state != static_cast<uint32_t>(SegmentState::kFree)) continue;
       if (Change(&spool->segments[j], SegmentState::kFree, SegmentState::kTaken)) {
+        __atomic_store_n(&last_taken, i, __ATOMIC_RELAXED);
         return reinterpret_cast<Segment*>(spool) + 1 + j;
       }
     }
@@ -84,11 +89,15 @@ void OpenSpools(const char* own_directory, const wire::SessionConfig& own_config
     spools[i] = nullptr;
   }
   next_spool = 0;
+  last_taken = 0;
   adders = 0;
   spool_bytes = 0;
   last_heartbeat = 0;
   last_heartbeat_ns = raw::MonotonicNs();
 }
+
+// The first spool is enough for a program that makes few calls, which would not use most of it.
+static bool IsFilledAhead(uint32_t index) { return index > 0; }
 
 // Fills a spool's file with zeros ahead of use. One write of many pages costs a
 // quarter of the page faults that the stores of calls would meet one by one.
@@ -109,20 +118,30 @@ static bool DiskHasRoom(int fd, uint32_t index, uint32_t adding) {
   return index == 0 || raw::FreeBytes(fd) / wire::SpoolBytes(index) > adding;
 }
 
+// A descriptor of the spool's file, in which all space is set aside; negative if there is no
+// room. A file that is there already is one that the collector has made ahead, whole.
+static int OpenSpool(const char* path, uint32_t index, uint32_t adding) {
+  const int fd = raw::Open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd == -EEXIST) return raw::Open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return fd;
+  if (DiskHasRoom(fd, index, adding) && raw::Allocate(fd, wire::SpoolBytes(index)) == 0 &&
+      (!IsFilledAhead(index) || WriteZeros(fd, wire::SpoolBytes(index)))) {
+    return fd;
+  }
+  raw::Close(fd);
+  raw::Unlink(path);
+  return -1;
+}
+
 static bool MakeSpool(wire::Control* control, uint32_t index, uint32_t adding) {
   const uint64_t bytes = wire::SpoolBytes(index);
   raw::Text<512> path;
   path.Add(directory).Add("/spool.").AddNumber(index);
-  const int fd = raw::Open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int fd = OpenSpool(path.c_str(), index, adding);
   if (fd < 0) return false;
-  // Small spools are for programs that make few calls: they are not worth it.
-  const bool ahead = index >= wire::kSmallSpools;
-  const bool allocated =
-      DiskHasRoom(fd, index, adding) && raw::Allocate(fd, bytes) == 0 && (!ahead || WriteZeros(fd, bytes));
   // Reserved with room to align, since a segment is found from an address in it.
-  char* const reserved = !allocated ? nullptr
-                                        : static_cast<char*>(raw::Map(nullptr, bytes + wire::kSegmentBytes, PROT_NONE,
-                                                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1));
+  char* const reserved = static_cast<char*>(raw::Map(nullptr, bytes + wire::kSegmentBytes, PROT_NONE,
+                                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1));
   char* mapped = nullptr;
   if (reserved != nullptr) {
     const uint64_t gap = -reinterpret_cast<uintptr_t>(reserved) % wire::kSegmentBytes;
@@ -133,7 +152,7 @@ static bool MakeSpool(wire::Control* control, uint32_t index, uint32_t adding) {
     if (mapped == nullptr) raw::Unmap(reserved + gap, bytes);
   }
   raw::Close(fd);
-  if (mapped != nullptr && ahead) {
+  if (mapped != nullptr && IsFilledAhead(index)) {
     // An old kernel (before 5.14) refuses, and the pages come one by one.
     raw::Syscall(SYS_madvise, raw::Word(mapped), static_cast<long>(bytes), kPopulateWrite);
   }

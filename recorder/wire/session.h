@@ -6,9 +6,11 @@
 //     config                        SessionConfig, if the collector left one
 //     PID.STARTTIME.N/              one program image; N counts its execs
 //       control                     Control
-//       spool.0, spool.1, ...       Spool: a header, then segments
+//       spool.0, spool.1, ...       Spool: a header, then segments; the program's, or the
+//                                   collector's, which makes the next one ahead
 //       cmdline, environ, maps ...  copies from /proc/self at the start
 //       trace                       the collector's: path of the trace it writes
+//       making                      the collector's: a spool that is not whole yet
 //
 // A spool is mapped by the program and by the collector:
 //

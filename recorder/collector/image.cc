@@ -44,7 +44,8 @@ constexpr uint32_t kFirstAhead = 2;
 // A disk that has not room for so many of them is left to the program and to the trace.
 constexpr uint64_t kPlenty = 32;
 
-// Makes `fd` a file of zeros whose space is set aside, as the program's own are.
+// Makes `fd` a file of zeros whose space is set aside, as the program's own are (WriteZeros
+// in interposer/spools.cc says why in such pieces).
 bool FillWithZeros(int fd, uint64_t bytes) {
   static constexpr char kZeros[64 << 10] = {};
   struct statvfs disk;
@@ -112,16 +113,17 @@ void Image::MakeSpoolAhead(uint64_t buffer_bytes) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < next; ++i) bytes += wire::SpoolBytes(i);
   if (bytes >= buffer_bytes || !ProcessExists()) return;
+  // The program must be able to open it. We could give it away, and a hostile one would have
+  // us do so in other directories than its own.
+  struct stat control;
+  if (fstat(lock_fd_, &control) != 0 || control.st_uid != geteuid()) return;
   made_ahead_ = next + 1;
   // Under another name until it is whole; a collector that was killed may have left one.
   const std::string making = directory_ + "/making";
   unlink(making.c_str());
   const int fd = open(making.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return;
-  // The program must be able to open it, whoever we are.
-  struct stat program;
-  const bool made = fstat(lock_fd_, &program) == 0 && fchown(fd, program.st_uid, program.st_gid) == 0 &&
-                    FillWithZeros(fd, wire::SpoolBytes(next));
+  const bool made = FillWithZeros(fd, wire::SpoolBytes(next));
   close(fd);
   const std::string path = absl::StrCat(directory_, "/spool.", next);
   if (!made || renameat2(AT_FDCWD, making.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {

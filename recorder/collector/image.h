@@ -31,8 +31,8 @@ class Image {
   void Refresh();
   // Makes the file of the spool that the program will want next, so that it need not make
   // pages itself; once for each, up to `buffer_bytes` of them. Not for a program that makes
-  // few calls, nor for one that has ended, nor on a disk that is filling up. Should it fail,
-  // or the program be faster, the program makes its own.
+  // few calls, nor for one that has ended or is another user's, nor on a disk that is filling
+  // up. Should it fail, or the program be faster, the program makes its own.
   void MakeSpoolAhead(uint64_t buffer_bytes);
 
   // Null where a spool is not there (yet).

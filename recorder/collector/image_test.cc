@@ -88,6 +88,12 @@ TEST_F(ImageTest, NoneIsMadeForAProgramThatHasEnded) {
   EXPECT_FALSE(Has("spool.2"));
 }
 
+TEST_F(ImageTest, NoneIsMadeForAnotherUser) {
+  if (chown((directory_ + "/control").c_str(), 1, 1) != 0) GTEST_SKIP() << "cannot give files away here";
+  image_->MakeSpoolAhead(kBuffer);
+  EXPECT_FALSE(Has("spool.2"));
+}
+
 TEST_F(ImageTest, TheProgramsOwnIsLeftAlone) {
   std::ofstream(directory_ + "/spool.2") << "the program's";
   image_->MakeSpoolAhead(kBuffer);

@@ -161,7 +161,7 @@ TEST(MemoryCalls, SystemBytesAreGlibcsOwnAtEverySample) {
   program.Churn(22, 16000, 800, 200000, 4);
   const ReplayResult whole = Replayed(program);
   ASSERT_GT(whole.timeline.size(), 1000u);
-  for (size_t i = 1; i < whole.timeline.size(); i += 16) {
+  for (size_t i = 1; i < whole.timeline.size(); i += 32) {
     const TimelinePoint& point = whole.timeline[i];
     const ReplayResult part = Replayed(program, {}, {.until_event = point.event});
     EXPECT_EQ(part.mallinfo_arena + part.mallinfo_hblkhd, point.system_bytes) << point.event;

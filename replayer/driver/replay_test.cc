@@ -434,6 +434,27 @@ TEST(Replay, StoppedByProgress) {
     EXPECT_NE(block.event, 0u);
   }
   EXPECT_EQ(requested, result->requested_bytes);
+  for (const TimelinePoint& point : result->timeline) {
+    EXPECT_LE(point.requested_bytes, point.usable_bytes) << point.event;
+    EXPECT_GE(2 * point.requested_bytes, point.usable_bytes) << point.event;
+  }
+}
+
+// What there is to spend on measuring lasts until the end.
+TEST(Replay, ResidentBytesOfALargeHeapAreMeasuredLate) {
+  constexpr uint64_t kLarge = 300 << 20;
+  ToyProgram program;
+  const auto first = program.Malloc(kLarge);
+  for (int i = 0; i < 1000; ++i) program.Free(program.Malloc(100));
+  const auto second = program.Malloc(kLarge);
+  for (int i = 0; i < 100; ++i) program.Free(program.Malloc(100));
+  program.Free(first);
+  program.Free(second);
+  ReplaySettings settings;
+  settings.touch = Touch::kPages;
+  const ReplayResult result = Replayed(program, settings);
+  EXPECT_GE(result.peak_resident.bytes, 2 * kLarge);
+  EXPECT_GE(result.peak_resident.event, 2002u);
 }
 
 TEST(Replay, ProgressNeverGoesBack) {

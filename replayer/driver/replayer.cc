@@ -66,7 +66,8 @@ class Replayer::Session {
         started_(Clock::now()),
         reported_(started_) {}
 
-  absl::Status Start(const Header& header, const PlanOptions& options, const SharedMemory& ring) {
+  absl::Status Start(const Header& header, const PlanOptions& options, uint64_t expected_events,
+                     const SharedMemory& ring) {
     const absl::StatusOr<Tunables> tunables = Tunables::Load(settings_.glibc_directory);
     if (!tunables.ok()) return tunables.status();
     absl::StatusOr<EngineEnvironment> environment =
@@ -95,6 +96,7 @@ class Replayer::Session {
     to_engine.trim_at_end = settings_.trim_at_end;
     to_engine.settle_ms = settings_.settle_ms;
     to_engine.overcommit = header.overcommit_memory();
+    to_engine.expected_events = expected_events;
     to_engine.ring_words = ring.bytes() / sizeof(uint64_t);
     calls_.emplace(shared_->data(), [this](const MemoryCall& call) {
       growth_.Add(call);
@@ -227,16 +229,19 @@ absl::StatusOr<std::unique_ptr<Replayer>> Replayer::Create(EventSourceFactory ev
                                                            uint64_t plan_budget_bytes) {
   absl::StatusOr<std::unique_ptr<EventSource>> source = events();
   if (!source.ok()) return source.status();
+  uint64_t expected_events = (*source)->EventsAhead();
+  if (options.until_event != 0) expected_events = std::min(expected_events, options.until_event);
   return std::unique_ptr<Replayer>(new Replayer(
       std::move(events), options, absl::bit_ceil(std::max<uint64_t>(plan_budget_bytes, 4096)),
-      (*source)->header()));
+      expected_events, (*source)->header()));
 }
 
 Replayer::Replayer(EventSourceFactory events, const PlanOptions& options,
-                   uint64_t plan_budget_bytes, Header header)
+                   uint64_t plan_budget_bytes, uint64_t expected_events, Header header)
     : events_(std::move(events)),
       options_(options),
       plan_budget_bytes_(plan_budget_bytes),
+      expected_events_(expected_events),
       header_(std::move(header)) {}
 
 Replayer::~Replayer() = default;
@@ -263,7 +268,7 @@ absl::StatusOr<PlanOutcome> Replayer::CompileUntil(uint64_t events) const {
   if (!source.ok()) return source.status();
   PlanOptions options = options_;
   options.until_event = std::max<uint64_t>(events, 1);
-  PlanCompiler compiler(options, (*source)->EventsAhead());
+  PlanCompiler compiler(options, expected_events_);
   std::vector<Event> batch;
   std::vector<uint64_t> words;
   for (;;) {
@@ -287,7 +292,7 @@ absl::StatusOr<ReplayResult> Replayer::RunOnce(const ReplaySettings& settings,
   std::unique_lock<std::mutex> lock(mutex_);
   if (plan_ != nullptr) {
     lock.unlock();
-    const absl::Status started = session.Start(header_, options_, plan_->words);
+    const absl::Status started = session.Start(header_, options_, expected_events_, plan_->words);
     if (!started.ok()) return started;
     session.Offer(plan_->outcome.totals.words);
     return session.Finish(header_, &plan_->outcome);
@@ -300,9 +305,9 @@ absl::StatusOr<ReplayResult> Replayer::RunOnce(const ReplaySettings& settings,
   if (!ring.ok()) return ring.status();
   absl::StatusOr<std::unique_ptr<EventSource>> source = events_();
   if (!source.ok()) return source.status();
-  const absl::Status started = session.Start(header_, options_, *ring);
+  const absl::Status started = session.Start(header_, options_, expected_events_, *ring);
   if (!started.ok()) return started;
-  PlanCompiler compiler(options_, (*source)->EventsAhead());
+  PlanCompiler compiler(options_, expected_events_);
   const absl::StatusOr<bool> whole = session.Feed(source->get(), &compiler, &*ring);
   if (!whole.ok()) return whole.status();
   if (!*whole) return session.Finish(header_, nullptr);

@@ -70,7 +70,7 @@ class Replayer {
   class Session;
 
   Replayer(EventSourceFactory events, const PlanOptions& options, uint64_t plan_budget_bytes,
-           Header header);
+           uint64_t expected_events, Header header);
 
   // What compiling the first `events` leaves behind.
   absl::StatusOr<PlanOutcome> CompileUntil(uint64_t events) const;
@@ -82,6 +82,7 @@ class Replayer {
   const EventSourceFactory events_;
   const PlanOptions options_;
   const uint64_t plan_budget_bytes_;
+  const uint64_t expected_events_;  // to be replayed; 0: it is not known
   const Header header_;
 
   std::mutex mutex_;            // held while the plan is compiled to be kept

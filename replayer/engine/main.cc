@@ -114,7 +114,7 @@ const char* SetUpSystemCalls(Engine* engine) {
   const uint64_t fs_base = (uint64_t)__builtin_thread_pointer();
   if (!engine->allocator.is_glibc) VisitAnonymousMaps(fs_base, AddEarlierMapping, calls);
   VisitAnonymousMaps(fs_base, NoteMapAtStart, nullptr);
-  return engine->resident.Init(table);
+  return engine->resident.Init(table, engine->shared->expected_events);
 }
 
 const char* SetUp(Engine* engine, int ring_fd) {

@@ -11,17 +11,18 @@ namespace {
 
 constexpr uint64_t kVectorPages = 64 << 10;
 
-// In pages looked at, 3 ns each: a fifth of a second for any trace, and then
-// about a quarter of the time that its events take.
-constexpr uint64_t kFirstBudget = 64 << 20;
+// In pages looked at, 3 ns each: a tenth of a second for any trace, which is to last
+// until its end, and about a quarter of the time that its events take.
+constexpr uint64_t kTraceBudget = 32 << 20;
 constexpr uint64_t kBudgetPerEvent = 2;
 // What a system call costs beside its pages.
 constexpr uint64_t kCallCost = 100;
 
 }  // namespace
 
-const char* ResidentMeter::Init(const RegionTable* table) {
+const char* ResidentMeter::Init(const RegionTable* table, uint64_t expected_events) {
   table_ = table;
+  expected_events_ = expected_events;
   spent_ = bytes_ = peak_bytes_ = peak_event_ = 0;
   vector_ = (unsigned char*)MapOwn(kVectorPages);
   if (vector_ == nullptr) return "no memory for mincore";
@@ -31,7 +32,7 @@ const char* ResidentMeter::Init(const RegionTable* table) {
 
 uint64_t ResidentMeter::Sample(uint64_t event) {
   const uint64_t cost = Cost();
-  if (spent_ + cost > kFirstBudget + event * kBudgetPerEvent) return bytes_;
+  if (spent_ + cost > Budget(event)) return bytes_;
   spent_ += cost;
   return Measure(event);
 }
@@ -55,6 +56,11 @@ uint64_t ResidentMeter::Measure(uint64_t event) {
     peak_event_ = event;
   }
   return bytes_;
+}
+
+uint64_t ResidentMeter::Budget(uint64_t event) const {
+  const double part = event < expected_events_ ? (double)event / (double)expected_events_ : 1;
+  return (uint64_t)((double)kTraceBudget * part) + event * kBudgetPerEvent;
 }
 
 uint64_t ResidentMeter::Cost() const {

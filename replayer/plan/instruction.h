@@ -196,6 +196,7 @@ struct SharedHeader {
   uint32_t trim_at_end;    // 1: malloc_trim(0) behind the last event
   uint32_t keep_call_sites;  // 1: engine/call_sites.h is not used
   uint64_t settle_ms;      // then let so much time pass (engine/settling.h)
+  uint64_t expected_events;  // of the plan; 0: it is not known, and not to be trusted
   uint32_t overcommit;     // what /proc/sys/vm/overcommit_memory said where it was recorded
   ProbeSlot probes[kProbedSettings];
 

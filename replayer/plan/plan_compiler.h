@@ -69,11 +69,10 @@ struct PlanTotals {
 
 class PlanCompiler {
  public:
-  // `expected_events`: how many there are in all; 0 if that is not known. It decides
+  // `expected_events`: how many there will be in all; 0 if that is not known. It decides
   // after which of them samples are taken.
   explicit PlanCompiler(const PlanOptions& options = {}, uint64_t expected_events = 0)
-      : options_(options),
-        samples_(options.until_event == 0 ? expected_events : std::min(expected_events, options.until_event)) {}
+      : options_(options), samples_(expected_events) {}
   PlanCompiler(const PlanCompiler&) = delete;
   PlanCompiler& operator=(const PlanCompiler&) = delete;
 

@@ -113,11 +113,11 @@ void Image::MakeSpoolAhead(uint64_t buffer_bytes) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < next; ++i) bytes += wire::SpoolBytes(i);
   if (bytes >= buffer_bytes || !ProcessExists()) return;
+  made_ahead_ = next + 1;
   // The program must be able to open it. We could give it away, and a hostile one would have
   // us do so in other directories than its own.
   struct stat control;
   if (fstat(lock_fd_, &control) != 0 || control.st_uid != geteuid()) return;
-  made_ahead_ = next + 1;
   // Under another name until it is whole; a collector that was killed may have left one.
   const std::string making = directory_ + "/making";
   unlink(making.c_str());

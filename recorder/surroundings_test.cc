@@ -308,6 +308,17 @@ TEST_F(SurroundingsTest, OutOfMemoryKill) {
   }
 }
 
+// Each is an image of its own, also where an earlier one is finished meanwhile.
+TEST_F(SurroundingsTest, AChainOfExecsIsRecordedWhole) {
+  const ProgramResult result = Record({"sh", "-c",
+      "n=$1; test $n -eq 0 && exec ls /dev/null; sleep 0.03; exec sh -c \"$0\" \"$0\" $((n - 1))",
+      "n=$1; test $n -eq 0 && exec ls /dev/null; sleep 0.03; exec sh -c \"$0\" \"$0\" $((n - 1))", "12"});
+  EXPECT_EQ(result.out, "/dev/null\n") << result.error;
+  EXPECT_FALSE(absl::StrContains(result.error, "could not be written")) << result.error;
+  EXPECT_GE(TraceOf("ls").calls(), 10u);
+  for (const std::string& path : Traces()) EXPECT_TRUE(ReadTrace(path).health.complete) << path;
+}
+
 TEST_F(SurroundingsTest, FollowNoneLeavesChildrenAlone) {
   const ProgramResult result =
       Record({"sh", "-c", "echo $LD_PRELOAD; python3 -c 'import os; print(os.environ.get(\"LD_PRELOAD\"))'"},

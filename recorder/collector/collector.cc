@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "recorder/collector/clock.h"
 #include "recorder/collector/proc_text.h"
 #include "recorder/wire/session.h"
@@ -112,10 +114,16 @@ void Collector::Sync() {
 }
 
 bool Collector::Ended(const std::string& directory, int child) const {
-  // An exec ends an image too: the next one of the same process tells.
-  const std::string stem = directory.substr(0, directory.rfind('.') + 1);
-  const auto next = recordings_.upper_bound(directory);
-  if (next != recordings_.end() && next->first.compare(0, stem.size(), stem) == 0) return true;
+  // An exec ends an image too: a later one of the same process tells.
+  const size_t dot = directory.rfind('.') + 1;
+  const auto number = [dot](const std::string& name) {
+    uint64_t number = 0;
+    return absl::SimpleAtoi(name.substr(dot), &number) ? number : 0;
+  };
+  const std::string stem = directory.substr(0, dot);
+  for (auto it = recordings_.lower_bound(stem); it != recordings_.end() && absl::StartsWith(it->first, stem); ++it) {
+    if (number(it->first) > number(directory)) return true;
+  }
   const Image& image = *recordings_.at(directory)->image();
   return image.pid() != child && !image.ProcessExists();
 }

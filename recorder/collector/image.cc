@@ -134,15 +134,27 @@ void Image::MakeSpoolAhead(uint64_t buffer_bytes) {
 bool Image::ProcessExists() const { return pid_ > 0 && ProcessStartTime(pid_) == start_time_ticks_; }
 
 void Image::Remove() {
+  namespace fs = std::filesystem;
   std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
+  if (!ProcessExists()) {
+    fs::remove_all(directory_, ignored);
+    // What stood for its earlier images.
+    const std::string stem = directory_.substr(0, directory_.rfind('.') + 1);
+    for (const auto& entry : fs::directory_iterator(fs::path(directory_).parent_path(), ignored)) {
+      std::error_code not_empty;
+      if (entry.path().string().compare(0, stem.size(), stem) == 0) fs::remove(entry.path(), not_empty);
+    }
+    return;
+  }
+  for (const auto& entry : fs::directory_iterator(directory_, ignored)) fs::remove_all(entry.path(), ignored);
 }
 
 std::vector<std::string> ListImages(const std::string& session) {
   std::vector<std::string> images;
   std::error_code error;
   for (std::filesystem::directory_iterator it(session, error), end; !error && it != end; it.increment(error)) {
-    if (it->is_directory(error) && !it->is_symlink(error)) images.push_back(it->path().string());
+    if (!it->is_directory(error) || it->is_symlink(error)) continue;
+    if (std::filesystem::exists(it->path() / "control", error)) images.push_back(it->path().string());
   }
   std::sort(images.begin(), images.end());
   return images;

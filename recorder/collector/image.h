@@ -51,7 +51,8 @@ class Image {
 
   // Whether the process that this image was made in still exists.
   bool ProcessExists() const;
-  // Removes the files. The mappings stay usable.
+  // Removes the files. The mappings stay usable. The directory stays, empty, as long as the
+  // process lives: it has become another program, whose image must not get the same name.
   void Remove();
 
  private:
@@ -66,7 +67,7 @@ class Image {
   uint32_t made_ahead_ = 0;  // spools below this number have been made, or tried
 };
 
-// Names of the image directories in a session, sorted.
+// Names of the image directories in a session that have something in them, sorted.
 std::vector<std::string> ListImages(const std::string& session);
 
 // Start time of a process in clock ticks since boot, 0 if there is none.
